@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { COMMON_PARTS, COMPUTER_PARTS, SERVER_PARTS } from "./assets.ts";
 
-/** A page, each in a constant of its own: what serves one has no need to load the other. */
+/** A page, each in a constant of its own, so that a role loads one alone. */
 export interface ConsolePage {
   /** The title of its documents. */
   readonly title: string;
@@ -78,8 +78,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Answers a request for a page or one of its parts; none of them holds data, so that anybody may have
- * them. A name is looked up among the parts, and no file is read.
+ * Answers a request for a page or one of its parts; none of them holds data, so that they need no token. A name is looked up among the parts, and no file is read.
  *
  * @returns 200, 304, 404 for an unknown part, or 405
  */
@@ -117,7 +116,7 @@ const answer = (
     headers: { ...HEADERS, "Content-Type": "text/plain", ...headers },
   });
 
-/** What a page loads is relative to it, so that a proxy may mount it below a path. */
+/** All URLs are relative to the page, so that a proxy may mount it below a path. */
 const pageText = ({ title, script, styles }: ConsolePage): string =>
   `<!doctype html>
 <html lang="en">

@@ -35,7 +35,7 @@ import { GatewayRoutes } from "./doors/gateway_routes.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
 import type { RequestParts } from "./http/gate.ts";
 import { refuseOperators } from "./operator/nodes.ts";
-import { newOperatorRoutes } from "./operator/operator_routes.ts";
+import { OperatorRoutes } from "./operator/operator_routes.ts";
 import { Deadlines } from "../shared/deadlines.ts";
 import { CLOCK } from "./shared/pending.ts";
 import { Journal } from "./shared/audit.ts";
@@ -60,7 +60,7 @@ export class ServerCore {
   readonly #door: InProcessDoor;
   readonly #offices: Offices;
   readonly #gateway: GatewayRoutes | undefined;
-  readonly #operator: ReturnType<typeof newOperatorRoutes> | undefined;
+  readonly #operator: OperatorRoutes | undefined;
   readonly #deadlines = new Deadlines();
   readonly #memberBytes: () => number[];
   #isDraining = false;
@@ -110,10 +110,10 @@ export class ServerCore {
     local: LocalOffices,
     { sessions, clientParts }: Doors,
     journal: Journal,
-  ) {
+  ): OperatorRoutes | undefined {
     const { operator, cluster, auditPayloads } = this.parts;
     if (cluster && !operator) refuseOperators(cluster.others);
-    return operator && newOperatorRoutes({
+    return operator && new OperatorRoutes({
       ...this.parts,
       local,
       sessions,

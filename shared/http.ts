@@ -220,10 +220,3 @@ async function readText(
   if (size > maxBytes) throw tooLarge();
   return text + decoder.decode();
 }
-
-/** Writes an event of a stream of server-sent events; JSON has no line breaks. */
-export const sseText = (id: string, kind: string, json: string): string =>
-  `id: ${id}\nevent: ${kind}\ndata: ${json}\n\n`;
-
-/** What keeps a stream open where nothing happens. */
-export const SSE_COMMENT = ":\n\n";

@@ -211,9 +211,9 @@ const computerService: ServiceRole<RunFlags> = {
   },
   permissions: () => ["-A"],
   async check(flags, env, kept) {
-    const [{ loadHostConfig }, { wantsPage }] = await Promise.all([
+    const [{ loadHostConfig }, { isPageEnabled }] = await Promise.all([
       import("./make_computer.ts"),
-      import("./ui/open_page.ts"),
+      import("./ui/page.ts"),
     ]);
     const { inputs } = await loadHostConfig(flags.config, flags.input);
     connectionOptions(flags, (file) => readFileSync(file, "utf8"));
@@ -222,7 +222,7 @@ const computerService: ServiceRole<RunFlags> = {
       const value = environmentValue(id, env);
       if (value !== undefined) variables[fileVariable(id)] = value;
     }
-    const hasPage = wantsPage(flags);
+    const hasPage = isPageEnabled(flags);
     const open = inputs.filter((input) =>
       !hasPage && input.type === "promptString" &&
       input.default === undefined && flags.input[input.id] === undefined &&

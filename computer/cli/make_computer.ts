@@ -10,8 +10,8 @@ import { untilKeysCount } from "./ask_choice.ts";
 import { howToBegin } from "./init.ts";
 import { logLines } from "./question_text.ts";
 import type { View } from "./screen.ts";
-import type { Page } from "./ui/open_page.ts";
-import { deskQuestions } from "./ui/questions.ts";
+import type { Page } from "./ui/page.ts";
+import { askOnPage } from "./ui/questions.ts";
 import {
   type TerminalQuestions,
   terminalQuestions,
@@ -66,7 +66,7 @@ export function makeComputer(
   flags: ComputerFlags,
   config: ComputerConfig,
   view: () => View,
-  page?: Pick<Page, "desk" | "authorize">,
+  page?: Pick<Page, "questions" | "authorize">,
 ): SmcpComputer {
   const terminal = person(view);
   const computer = new SmcpComputer({
@@ -81,7 +81,7 @@ export function makeComputer(
       { landingRoot: flags.landingRoot }),
     uploads: { maxBytes: flags.maxUpload },
     blobStore: { maxBytes: flags.blobStore },
-    ...page ? deskQuestions(page.desk, terminal) : terminal,
+    ...page ? askOnPage(page.questions, terminal) : terminal,
     ...(flags.refuseOperators && { refuseOperators: true }),
     ...(flags.yes && {
       confirm: (request) => {

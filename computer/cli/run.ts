@@ -18,7 +18,7 @@ import {
 import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { report } from "./report.ts";
 import { firstSignal } from "../../cli/signals.ts";
-import { openPage, type PageFlags } from "./ui/open_page.ts";
+import { isPageEnabled, Page, type PageFlags } from "./ui/page.ts";
 
 /** The flags of `run`. */
 export interface RunFlags extends ComputerFlags, PageFlags {
@@ -53,7 +53,9 @@ export async function host(
   survive();
   let view: View = plainView(print);
   const note = (text: string) => view.note(text);
-  const page = openPage(flags, note);
+  const page = isPageEnabled(flags)
+    ? new Page(flags.uiPort ?? 0, note)
+    : undefined;
   const computer = makeComputer(flags, loaded, () => view, page);
   const stopped = firstSignal();
   const ended = new AbortController();

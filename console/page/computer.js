@@ -11,7 +11,7 @@ run({
   name: "A2C-SMCP Computer",
   base: "ui/v1/",
   tokenHelp:
-    "The end of the link that the Computer printed at its start, after #token=; it is a new one each time.",
+    "The end of the link that the Computer printed at its start, after #token=; it changes at each start.",
   routes: [
     ["overview", withQuestions(overview)],
     ["tools", withQuestions(tools)],

@@ -15,7 +15,7 @@ run({
   name: "A2C-SMCP",
   base: "operator/v1/",
   tokenHelp:
-    "The one that the Server printed at its start, or an API key or JWT with the role operator.",
+    "The token that the Server printed at its start, or an API key or JWT with the role operator.",
   routes: [
     ["offices", offices],
     ["offices/:office", office],

@@ -1,6 +1,6 @@
 /**
- * What operators see and do, on all nodes of a cluster: the answers of this node, those of the others, and
- * at the end the views of offices, members and calls in the words of the API.
+ * The views and changes of operators, on all nodes of a cluster: the answers of this node, those of the
+ * others, and at the end the views of offices, members and calls in the terms of the API.
  *
  * @module
  */
@@ -17,15 +17,16 @@ import type { Call } from "../office/call.ts";
 import { agentName } from "../office/members.ts";
 import type { Member } from "../office/members.ts";
 import type { LocalOffices, Office } from "../office/office.ts";
-import { ask, type Asked, type QuestionParts } from "./ask.ts";
+import { ask, type QuestionParts, type Target } from "./ask.ts";
 import type { EventFeed } from "./event_feed.ts";
 import type { EventTap } from "./event_pages.ts";
 import {
   type Answerers,
   answerNodes,
+  type Answers,
   askNodes,
+  type NodeAnswers,
   type Questions,
-  type Told,
 } from "./nodes.ts";
 import type { OtherNodes } from "../shared/cluster.ts";
 import type * as schemas from "./schemas.ts";
@@ -44,7 +45,7 @@ import {
   retryLater,
 } from "../../shared/http.ts";
 
-/** Who looks at a Server and changes things: the principal is in the audit log, the policy says in which offices. */
+/** An operator: the principal for the audit log, and the policy with the offices that it may see. */
 export interface Operator extends Identity {
   readonly policy: Policy;
 }
@@ -54,7 +55,7 @@ export interface ApiParts
   extends Pick<RequestParts, "authenticator" | "cluster" | "draining"> {
   /** The version of this package. */
   readonly version: string;
-  /** The versions of the protocol that it lets in, oldest first. */
+  /** The versions of the protocol that it accepts, oldest first. */
   readonly protocols: readonly ProtocolName[];
   /** When the Server was made, in milliseconds since 1970. */
   readonly since: number;
@@ -64,11 +65,11 @@ export interface ApiParts
   readonly sessions: {
     readonly open: ReadonlyMap<string, { readonly socket: ClientSocket }>;
   };
-  /** What questions to Computers work with. */
+  /** The parts for questions to Computers. */
   readonly questions: QuestionParts;
   /** The other nodes; none without a cluster. */
   readonly others: OtherNodes;
-  /** Notes what was changed. */
+  /** Logs changes. */
   readonly journal: Journal;
   /** Has the open streams of events. */
   readonly feed: EventFeed;
@@ -83,8 +84,8 @@ export interface ApiParts
 /** The most calls of all offices that are listed. */
 const MAX_LISTED_CALLS = 1000;
 
-/** What this node has, and does, for operators of whatever node. */
-const answerersOf = (
+/** The answers of this node for operators of any node. */
+const localAnswerers = (
   { local, sessions: { open }, feed, tap, ...server }: ApiParts,
 ): Answerers => ({
   status: ({ policy }) => {
@@ -145,11 +146,11 @@ const answerersOf = (
   events: ({ cursor }) => tap.take(cursor),
 });
 
-/** The problem of a question that changes something, where it concerns nobody: field, problem and fix. */
+/** The problem of a change without a target: field, problem and fix. */
 const NOT_FOUND = {
   cancel: [
     "req_id",
-    "no call on its way has it",
+    "no pending call has it",
     "take it from the office's calls; it may have ended meanwhile",
   ],
   kick: ["id", "no member has it", "take the id from the office's members"],
@@ -160,156 +161,211 @@ const NOT_FOUND = {
   ],
 } as const;
 
-/** A question that changes something, and is answered with how many it concerned. */
+/** A question that changes something; the answer is the number of its targets. */
 type Change = keyof typeof NOT_FOUND;
 
-/** What operators see and do. */
-export type OperatorApi = ReturnType<typeof newOperatorApi>;
+/** The nodes without an answer, and the node that answers. */
+type AboutNodes = NodeAnswers<"status">["missing"] & { node?: string };
 
 /**
- * Makes what operators see and do, on all nodes; of offices that one does not see, it does not show whether
- * they exist.
+ * The views and changes of operators, on all nodes; of offices that one may not see, it does not show
+ * whether they exist.
  */
-export function newOperatorApi(parts: ApiParts) {
-  const { cluster, others, questions, version, since, protocols } = parts;
-  const here = answerersOf(parts);
-  answerNodes(others, here);
+export class OperatorApi {
+  readonly #parts: ApiParts;
+  readonly #here: Answerers;
 
-  /** Says which node answers, in a cluster, and of which nothing is known. */
-  const answering = (told?: Pick<Told<"status">, "missing">) => {
-    const node = cluster?.status().node; // one that has not joined has no name
-    return { ...(node && { node }), ...told?.missing };
-  };
-  /** @throws {ProblemError} 404, as if there were no such office */
-  const check = ({ policy }: Operator, office: string) => {
-    if (!seesOffice(policy, office)) throw noOffice(office);
-  };
-  const look = async ({ policy }: Operator) => {
-    const own = await here.status({ policy });
-    const told = await askNodes(others, "status", { policy });
-    const about = answering(told);
-    const views = [[about.node, own] as const, ...told.answers]
+  constructor(parts: ApiParts) {
+    this.#parts = parts;
+    this.#here = localAnswerers(parts);
+    answerNodes(parts.others, this.#here);
+  }
+
+  /** Counts what an operator may see; processes are shown to operators of all offices alone. */
+  async status(operator: Operator): Promise<z.infer<typeof schemas.status>> {
+    const { version, since, protocols } = this.#parts;
+    const { about, offices, process, others } = await this.#look(operator);
+    return {
+      ...about,
+      version,
+      protocols: [...protocols],
+      since: iso(since),
+      offices: offices.length,
+      members: sum(
+        offices,
+        ({ agent, computers }) => computers + (agent === null ? 0 : 1),
+      ),
+      pending_calls: sum(offices, ({ pending_calls }) => pending_calls),
+      ...(process && { process }),
+      ...(process && others.size > 0 && {
+        nodes: [...others].flatMap(([node, { process }]) =>
+          process ? [{ node, process }] : []
+        ),
+      }),
+    };
+  }
+
+  /** Lists the offices. */
+  async offices(
+    operator: Operator,
+  ): Promise<z.infer<typeof schemas.offices>> {
+    const { about, offices } = await this.#look(operator);
+    return { ...about, offices };
+  }
+
+  /**
+   * Lists the members of an office.
+   *
+   * @throws {ProblemError} 404
+   */
+  async members(
+    operator: Operator,
+    office: string,
+  ): Promise<z.infer<typeof schemas.members>> {
+    const { about, list } = await this.#list("members", operator, office);
+    if (list.length === 0 && !about.unanswered) throw noOffice(office);
+    return { ...about, members: list };
+  }
+
+  /**
+   * Lists the pending calls of an office, those of operators too.
+   *
+   * @throws {ProblemError} 404
+   */
+  async calls(
+    operator: Operator,
+    office: string,
+  ): Promise<z.infer<typeof schemas.calls>> {
+    const { about, list } = await this.#list("calls", operator, office);
+    return { ...about, calls: list };
+  }
+
+  /** Lists the pending calls of all offices that an operator may see, the oldest first, at most 1,000. */
+  async allCalls(
+    { policy }: Operator,
+  ): Promise<z.infer<typeof schemas.allCalls>> {
+    const others = await this.#askNodes("all_calls", { policy });
+    const own = await this.#here.all_calls({ policy }) ?? [];
+    const calls = [own, ...others.answers.values()].flat()
+      .sort((a, b) => b.ms - a.ms)
+      .slice(0, MAX_LISTED_CALLS);
+    return {
+      ...this.#about(others),
+      calls,
+      ...(calls.length === MAX_LISTED_CALLS && { partial: true }),
+    };
+  }
+
+  /**
+   * Sends a Computer a request that an Agent could send.
+   *
+   * @throws {ProblemError} 403, 404, 502, 503, 504
+   */
+  async ask<E extends ClientEvent>(
+    operator: Operator,
+    target: Target,
+    event: E,
+    request: Readonly<Record<string, unknown>> = {},
+  ): Promise<ClientEvents[E]["answer"]> {
+    checkOffice(operator, target.office);
+    const question = { ...target, by: operator.principal, event, request };
+    return await ask(question, this.#parts.questions);
+  }
+
+  /**
+   * Changes something here and on other nodes. One node has a member or a call: once it is found, other
+   * nodes need not answer.
+   *
+   * @throws {ProblemError} 403, 404, or 503 where a node that did not answer may have it
+   */
+  async change<K extends Change>(
+    kind: K,
+    operator: Operator,
+    question: Questions[K],
+  ): Promise<z.infer<typeof schemas.done>> {
+    if ("office" in question) checkOffice(operator, question.office);
+    if (kind === "revoke" && !seesAll(operator.policy)) {
+      throw problemOf(
+        403,
+        "principal",
+        "the key may be used in offices that you may not see",
+        "ask an operator of all offices",
+      );
+    }
+    const own = this.#here[kind](question);
+    const isOfOne = kind !== "revoke";
+    const [count = 0, others] = await Promise.all([
+      own,
+      isOfOne && own !== 0 ? undefined : this.#askNodes(kind, question),
+    ]);
+    const counts = [...others?.answers.values() ?? []];
+    const done = count + sum(counts, (count) => count);
+    if (done > 0) return { ...this.#about(isOfOne ? undefined : others), done };
+    const { unanswered } = others?.missing ?? {};
+    if (unanswered) {
+      throw retryLater(
+        "server",
+        `nodes of the cluster did not answer: ${unanswered.join(", ")}`,
+      );
+    }
+    const [field, problem, fix] = NOT_FOUND[kind];
+    throw problemOf(404, field, problem, fix);
+  }
+
+  /** Returns all that an operator may see, of this node and others. */
+  async #look({ policy }: Operator): Promise<{
+    readonly about: AboutNodes;
+    readonly offices: OfficeView[];
+    readonly process: z.infer<typeof schemas.process> | undefined;
+    readonly others: NodeAnswers<"status">["answers"];
+  }> {
+    const own = await this.#here.status({ policy });
+    const others = await this.#askNodes("status", { policy });
+    const about = this.#about(others);
+    const views = [[about.node, own] as const, ...others.answers]
       .flatMap(([node, answer]) =>
         answer?.offices.map((view) => ({ ...view, ...(node && { node }) })) ??
           []
       );
-    return { about, offices: byName(views), process: own?.process, told };
-  };
+    return {
+      about,
+      offices: byName(views),
+      process: own?.process,
+      others: others.answers,
+    };
+  }
 
-  return {
-    /** Counts what an operator sees; of processes it tells operators of all offices alone. */
-    async status(operator: Operator): Promise<z.infer<typeof schemas.status>> {
-      const { about, offices, process, told } = await look(operator);
-      return {
-        ...about,
-        version,
-        protocols: [...protocols],
-        since: new Date(since).toISOString(),
-        offices: offices.length,
-        members: sum(
-          offices,
-          ({ agent, computers }) => computers + (agent === null ? 0 : 1),
-        ),
-        pending_calls: sum(offices, ({ pending_calls }) => pending_calls),
-        ...(process && { process }),
-        ...(process && told.answers.size > 0 && {
-          nodes: [...told.answers].flatMap(([node, { process }]) =>
-            process ? [{ node, process }] : []
-          ),
-        }),
-      };
-    },
-    /** Lists the offices. */
-    async offices(
-      operator: Operator,
-    ): Promise<z.infer<typeof schemas.offices>> {
-      const { about, offices } = await look(operator);
-      return { ...about, offices };
-    },
-    /**
-     * Lists the members of an office, or its pending calls, those of operators too.
-     *
-     * @throws {ProblemError} 404
-     */
-    async list(kind: "members" | "calls", operator: Operator, office: string) {
-      check(operator, office);
-      const told = await askNodes(others, kind, { office });
-      const own = await here[kind]({ office }) ?? [];
-      const list = [own, ...told.answers.values()].flat();
-      const isUnknown = list.length === 0 && !told.missing.unanswered;
-      if (kind === "members" && isUnknown) throw noOffice(office);
-      return { ...answering(told), [kind]: list };
-    },
-    /** Lists the pending calls of all offices that an operator sees, the oldest first, at most 1,000. */
-    async allCalls(
-      { policy }: Operator,
-    ): Promise<z.infer<typeof schemas.allCalls>> {
-      const told = await askNodes(others, "all_calls", { policy });
-      const own = await here.all_calls({ policy }) ?? [];
-      const calls = [own, ...told.answers.values()].flat()
-        .sort((a, b) => b.ms - a.ms)
-        .slice(0, MAX_LISTED_CALLS);
-      return {
-        ...answering(told),
-        calls,
-        ...(calls.length === MAX_LISTED_CALLS && { partial: true }),
-      };
-    },
-    /**
-     * Asks a Computer what an Agent could.
-     *
-     * @throws {ProblemError} 403, 404, 502, 503, 504
-     */
-    async ask<E extends ClientEvent>(
-      operator: Operator,
-      asked: Asked,
-      event: E,
-      request: Readonly<Record<string, unknown>> = {},
-    ): Promise<ClientEvents[E]["answer"]> {
-      check(operator, asked.office);
-      const question = { ...asked, by: operator.principal, event, request };
-      return await ask(question, questions);
-    },
-    /**
-     * Changes something here and on other nodes. One node has a member or a call: once it is found, it does
-     * not matter who else has not answered.
-     *
-     * @throws {ProblemError} 403, 404, or 503 where a node that did not answer may have it
-     */
-    async change<K extends Change>(
-      kind: K,
-      operator: Operator,
-      question: Questions[K],
-    ): Promise<z.infer<typeof schemas.done>> {
-      if ("office" in question) check(operator, question.office);
-      if (kind === "revoke" && !seesAll(operator.policy)) {
-        throw problemOf(
-          403,
-          "principal",
-          "a key may be used in offices that you do not see",
-          "ask an operator of all offices",
-        );
-      }
-      const own = here[kind](question);
-      const isOfOne = kind !== "revoke";
-      const [count = 0, told] = await Promise.all([
-        own,
-        isOfOne && own !== 0 ? undefined : askNodes(others, kind, question),
-      ]);
-      const there = [...told?.answers.values() ?? []];
-      const done = count + sum(there, (count) => count);
-      if (done > 0) return { ...answering(isOfOne ? undefined : told), done };
-      const { unanswered } = told?.missing ?? {};
-      if (unanswered) {
-        throw retryLater(
-          "server",
-          `nodes of the cluster did not answer: ${unanswered.join(", ")}`,
-        );
-      }
-      const [field, problem, fix] = NOT_FOUND[kind];
-      throw problemOf(404, field, problem, fix);
-    },
-  };
+  /** @throws {ProblemError} 404 */
+  async #list<K extends "members" | "calls">(
+    kind: K,
+    operator: Operator,
+    office: string,
+  ): Promise<{ about: AboutNodes; list: Answers[K][number][] }> {
+    checkOffice(operator, office);
+    const others = await this.#askNodes(kind, { office });
+    const own = await this.#here[kind]({ office });
+    const lists = [own ?? [], ...others.answers.values()];
+    return { about: this.#about(others), list: lists.flat() };
+  }
+
+  #askNodes<K extends keyof Questions>(
+    kind: K,
+    question: Questions[K],
+  ): Promise<NodeAnswers<K>> {
+    return askNodes(this.#parts.others, kind, question);
+  }
+
+  /** Names the node that answers, in a cluster, and those of which nothing is known. */
+  #about(others?: Pick<NodeAnswers<"status">, "missing">): AboutNodes {
+    // A node that has not joined has no name.
+    const node = this.#parts.cluster?.status().node;
+    return { ...(node && { node }), ...others?.missing };
+  }
+}
+
+/** @throws {ProblemError} 404, as if there were no such office */
+function checkOffice({ policy }: Operator, office: string): void {
+  if (!seesOffice(policy, office)) throw noOffice(office);
 }
 
 /** An office that moves may be shown by two nodes for a moment. */
@@ -324,13 +380,13 @@ const noOffice = (office: string) =>
   problemOf(
     404,
     "office",
-    `nobody is in ${JSON.stringify(office)}, or you may not see it`,
+    `${JSON.stringify(office)} has no members, or you may not see it`,
     "take one from the list of offices",
   );
 
-/** Converts what a schema refused. */
+/** Converts the error of a schema. */
 export const invalid = (error: z.core.$ZodError, what: string): ProblemError =>
-  invalidFields(error, what, "give what /operator/v1/openapi.json says of it");
+  invalidFields(error, what, "see /operator/v1/openapi.json");
 
 /** An office. */
 export type OfficeView = z.infer<typeof schemas.office>;

@@ -1,6 +1,6 @@
 /**
- * The questions of operators to a Computer: each is asked by a peer of its office that nobody sees, and
- * answered with a problem where it fails.
+ * The questions of operators to a Computer: each is sent by a hidden peer of its office, and answered with
+ * a problem where it fails.
  *
  * @module
  */
@@ -23,8 +23,8 @@ import type { OfficeParts, Offices, Peer } from "../office/peer.ts";
 import { type CallEnd, CANCELLED_BY_OPERATOR, endOf } from "../shared/audit.ts";
 import { parseInSlices, Payload } from "../shared/payload.ts";
 
-/** The Computer that an operator asks. */
-export type Asked = Pick<Question, "office" | "computer" | "reqId" | "signal">;
+/** The Computer that gets a question, and how long its answer is awaited. */
+export type Target = Pick<Question, "office" | "computer" | "reqId" | "signal">;
 
 /**
  * Asks a Computer for an operator, and checks its answer.
@@ -37,10 +37,12 @@ export async function ask<E extends ClientEvent>(
 ): Promise<ClientEvents[E]["answer"]> {
   const { computer, event } = question;
   const answered = await askComputer(question, parts);
-  if (answered === undefined) throw late("nobody waits for its answer");
+  if (answered === undefined) {
+    throw late("the request was closed before its answer");
+  }
   if ("failed" in answered) throw problemFor(answered.failed, computer, true);
   const { answer } = answered;
-  const error = errorOf(answer);
+  const error = readError(answer);
   if (error) throw problemFor(error, computer, false);
   try {
     return CLIENT_EVENTS[event].parseAnswer(await parseInSlices(answer));
@@ -61,7 +63,7 @@ function problemFor(
     return problemOf(
       404,
       "computer",
-      `${JSON.stringify(computer)} is not there, or has left`,
+      `${JSON.stringify(computer)} is not in the office`,
       "take one from the office's members",
     );
   }
@@ -80,18 +82,18 @@ const late = (message: string): ProblemError =>
     504,
     "computer",
     message,
-    "look whether it is well; give a tool more time with timeout_ms",
+    "check the Computer; allow a tool more time with timeout_ms",
   );
 
 const badAnswer = (message: string): ProblemError =>
   problemOf(
     502,
     "computer",
-    `it answered with an error, or what is no answer: ${message}`,
-    "look into its log",
+    `its answer is an error, or invalid: ${message}`,
+    "see its log",
   );
 
-/** What an operator asks a Computer. */
+/** A question of an operator to a Computer. */
 export interface Question {
   /** The operator. */
   readonly by: string;
@@ -101,11 +103,11 @@ export interface Question {
   readonly computer: string;
   /** The event that an Agent would send. */
   readonly event: ClientEvent;
-  /** The fields of its request but those that say who asks whom. */
+  /** The fields of its request, without sender and receiver. */
   readonly request: Readonly<Record<string, unknown>>;
-  /** By which the Computer and events name it; default random. */
+  /** Its id for the Computer and in events; default random. */
   readonly reqId?: string | undefined;
-  /** Aborted when the operator waits no more. */
+  /** Aborted when the operator has stopped waiting. */
   readonly signal: AbortSignal;
 }
 
@@ -114,7 +116,7 @@ export type Answered =
   | { readonly answer: Payload }
   | { readonly failed: ErrorPayload };
 
-/** What {@linkcode askComputer} works with. */
+/** The parts that {@linkcode askComputer} needs. */
 export interface QuestionParts extends Pick<OfficeParts, "audit" | "clock"> {
   readonly offices: Offices;
   /** Whether parameters and results are in the audit log. */
@@ -122,8 +124,8 @@ export interface QuestionParts extends Pick<OfficeParts, "audit" | "clock"> {
 }
 
 /**
- * Asks a Computer what an Agent could, as a peer of its office that nobody sees. The request says that an
- * operator asks, so that the Computer may refuse.
+ * Sends a Computer a request that an Agent could send, from a hidden peer of its office. The sender is
+ * named as an operator, so that the Computer may refuse.
  *
  * A tool call is cancelled when the operator is gone, or the Computer does not answer in time.
  *
@@ -134,8 +136,11 @@ export async function askComputer(
   { offices, clock, audit, auditPayloads }: QuestionParts,
 ): Promise<Answered | undefined> {
   if (signal.aborted) return undefined;
-  const wanted = { role: "operator", name: by, office } as const;
-  const seat = await offices.join(operatorPeer(by), wanted);
+  const seat = await offices.join(operatorPeer(by), {
+    role: "operator",
+    name: by,
+    office,
+  });
   if ("refused" in seat) {
     const { INTERNAL_ERROR: code } = ErrorCode;
     return { failed: { code, message: seat.refused } };
@@ -166,8 +171,8 @@ export async function askComputer(
     ...end,
     ...(auditPayloads && { params: request.params, result: answer?.parse() }),
   });
-  const error = answer && errorOf(answer);
-  // Those of the Server itself name the Computer, or say that it shuts down.
+  const error = answer && readError(answer);
+  // Errors of the Server itself name the Computer, or its shutdown.
   const failed = error?.computer === computer ||
       error?.reason === "server shutting down"
     ? error
@@ -183,10 +188,10 @@ export async function askComputer(
 /** An answer, and how the question ended. */
 type Ended = readonly [answer: Payload | undefined, end: CallEnd];
 
-const errorOf = (answer: Payload): ErrorPayload | undefined =>
+const readError = (answer: Payload): ErrorPayload | undefined =>
   answer.mayBeError ? toErrorPayload(answer.peek()) : undefined;
 
-/** A connection that gets nothing but answers. */
+/** A connection that receives answers alone. */
 const operatorPeer = (by: string): Peer => ({
   id: crypto.randomUUID(),
   profile: PROFILES["0.4"],

@@ -1,6 +1,6 @@
 /**
- * The streams of events for operators: one recording for all of them, a reader for each, which gets what
- * it may see as fast as it reads, as text or as gzip.
+ * The streams of events for operators: one recording for all of them, a reader for each, which gets the
+ * events that it may see as fast as it reads, as text or as gzip.
  *
  * @module
  */
@@ -8,20 +8,22 @@ import { constants, crc32, deflateRawSync } from "node:zlib";
 import {
   type EventPages,
   type FeedEvent,
-  newRecording,
   type Piece,
   type Recorder,
+  Recording,
 } from "./event_pages.ts";
-import { SSE_COMMENT, sseText } from "../../shared/http.ts";
+import {
+  COMMENT_INTERVAL_MS,
+  SSE_COMMENT,
+  sseBytes,
+} from "../../shared/page_api.ts";
 
-/** How often a stream says something; proxies close silent ones after a minute. */
-const COMMENT_INTERVAL_MS = 15_000;
-/** How long events are recorded after the last stream has ended, for those who come back. */
+/** How long events are recorded after the last stream has ended, for readers that reconnect. */
 const RECORD_MS = 60_000;
 /** The most streams at once. */
 const MAX_STREAMS = 100;
 
-/** What other nodes tell. */
+/** Takes the events of other nodes. */
 export interface OtherEvents {
   /** Takes events of a node. */
   add(node: string, events: readonly FeedEvent[]): void;
@@ -32,196 +34,228 @@ export interface OtherEvents {
 /** Follows other nodes until the returned function is called. */
 export type FollowOthers = (events: OtherEvents) => () => void;
 
-/** The streams of a server, and how many there are. */
-export type EventFeed = ReturnType<typeof newEventFeed>;
-
-/**
- * Keeps events while streams are open, and sends them to those who may see them. While none is, nothing
- * is recorded.
- *
- * @param recorder has the events of this node
- * @param follow has those of others
- */
-export function newEventFeed(
-  recorder: Recorder,
-  follow: FollowOthers = () => () => {},
-) {
-  const readers = new Set<FeedReader>();
-  let isClosed = false;
-  const flush = () => {
-    // Those who see the same get the same bytes, which are made once.
-    const made = new Map<string, Piece>();
-    for (const reader of [...readers]) reader.flush(made);
-  };
-  const endAll = (reason: string) => {
-    for (const reader of [...readers]) reader.end(reason);
-  };
-  const recording = newRecording(recorder, RECORD_MS, flush, () =>
-    follow({
-      add: (node, events) => {
-        if (events.length === 0) return;
-        recorder.seal();
-        const head = `{"node":${JSON.stringify(node)},`;
-        recording.pages.add(
-          events.map((event) => ({
-            ...event,
-            json: head + event.json.slice(1),
-          })),
-        );
-        flush();
-      },
-      missed: (node) => {
-        // Those who come back get a sign that they missed events, and read the lists again.
-        recording.renew();
-        endAll(`events of the node ${node} were missed`);
-      },
-    }));
-  return {
-    /** The number of open streams. */
-    get streams(): number {
-      return readers.size;
-    },
-    /** Whether no more streams can be opened. */
-    get isFull(): boolean {
-      return isClosed || readers.size >= MAX_STREAMS;
-    },
-    /**
-     * Opens a stream.
-     *
-     * @param view what its reader may see
-     * @param lastEventId where it goes on; what was missed for good is counted in the first event
-     * @param isPacked whether it is sent as gzip
-     * @param ended called once, when nothing follows any more, with whether that may still have to be read
-     */
-    open(
-      view: FeedView,
-      lastEventId: string | undefined,
-      isPacked: boolean,
-      ended: (isUnread: boolean) => void,
-    ): Pick<FeedReader, "stream" | "leave"> {
-      recording.begin();
-      recorder.seal(); // what follows is new to the stream
-      const { pages } = recording;
-      const known = pages.find(lastEventId);
-      const isMissed = lastEventId !== undefined && known === undefined;
-      const at = { pages, seq: known ?? pages.next, isMissed };
-      const reader = newReader(view, at, isPacked, (isUnread) => {
-        readers.delete(reader);
-        if (readers.size === 0 && !isClosed) recording.rest();
-        ended(isUnread);
-      });
-      readers.add(reader);
-      return reader;
-    },
-    /** Ends all streams. */
-    close(): void {
-      isClosed = true;
-      recorder.seal();
-      flush();
-      endAll("the server is shutting down");
-      recording.end();
-    },
-  };
-}
-
-const encoder = new TextEncoder();
-const COMMENT = encoder.encode(SSE_COMMENT);
-
-/** What the reader of a stream may see. */
-interface FeedView {
-  /** The same for all who see the same. */
+/** Which events the reader of a stream may see. */
+export interface FeedView {
+  /** The same for all that see the same. */
   readonly key: string;
   /** @param office the office of an event; `undefined` for those of the whole server */
   readonly sees: (office: string | undefined) => boolean;
 }
 
-/** Sends events to one stream as fast as it is read, and ends it when its events are forgotten. */
-interface FeedReader {
-  readonly stream: ReadableStream<Uint8Array>;
+/**
+ * Keeps events while streams are open, and sends each to the streams that may see it. While none is
+ * open, nothing is recorded.
+ */
+export class EventFeed {
+  readonly #readers = new Set<FeedReader>();
+  readonly #recorder: Recorder;
+  readonly #recording: Recording;
+  #isClosed = false;
+
   /**
-   * Sends what there is, if the stream is read.
+   * @param recorder has the events of this node
+   * @param follow has those of others
+   */
+  constructor(recorder: Recorder, follow?: FollowOthers) {
+    this.#recorder = recorder;
+    this.#recording = new Recording(recorder, {
+      keepMs: RECORD_MS,
+      onEvents: () => this.#flush(),
+      ...(follow && {
+        follow: () =>
+          follow({
+            add: (node, events) => this.#add(node, events),
+            missed: (node) => this.#missed(node),
+          }),
+      }),
+    });
+  }
+
+  /** The number of open streams. */
+  get streams(): number {
+    return this.#readers.size;
+  }
+
+  /** Whether no more streams can be opened. */
+  get isFull(): boolean {
+    return this.#isClosed || this.#readers.size >= MAX_STREAMS;
+  }
+
+  /**
+   * Opens a stream.
+   *
+   * @param view which events its reader may see
+   * @param lastEventId the event after which it begins; the first event shows whether others were missed
+   * @param isPacked whether it is sent as gzip
+   * @param onEnd called once, when nothing follows any more, with whether the end may still have to be read
+   */
+  open(
+    view: FeedView,
+    lastEventId: string | undefined,
+    isPacked: boolean,
+    onEnd: (isUnread: boolean) => void,
+  ): Pick<FeedReader, "stream" | "leave"> {
+    this.#recording.begin();
+    this.#recorder.seal(); // what follows is new to the stream
+    const { pages } = this.#recording;
+    const known = pages.find(lastEventId);
+    const start = {
+      pages,
+      seq: known ?? pages.next,
+      isMissed: lastEventId !== undefined && known === undefined,
+    };
+    const gzip = isPacked ? new Gzip() : undefined;
+    const reader = new FeedReader(view, start, gzip, (isUnread) => {
+      this.#readers.delete(reader);
+      if (this.#readers.size === 0 && !this.#isClosed) this.#recording.rest();
+      onEnd(isUnread);
+    });
+    this.#readers.add(reader);
+    return reader;
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    this.#isClosed = true;
+    this.#recorder.seal();
+    this.#flush();
+    this.#endAll("the server is shutting down");
+    this.#recording.end();
+  }
+
+  #flush(): void {
+    // Readers with the same view get the same bytes, which are made once.
+    const made = new Map<string, Piece>();
+    for (const reader of [...this.#readers]) reader.flush(made);
+  }
+
+  #endAll(reason: string): void {
+    for (const reader of [...this.#readers]) reader.end(reason);
+  }
+
+  #add(node: string, events: readonly FeedEvent[]): void {
+    if (events.length === 0) return;
+    this.#recorder.seal();
+    const head = `{"node":${JSON.stringify(node)},`;
+    this.#recording.pages.add(
+      events.map((event) => ({ ...event, json: head + event.json.slice(1) })),
+    );
+    this.#flush();
+  }
+
+  #missed(node: string): void {
+    // A reader that reconnects gets a sign that it missed events, and reads the lists again.
+    this.#recording.renew();
+    this.#endAll(`events of the node ${node} were missed`);
+  }
+}
+
+/** Where a stream begins. */
+interface FeedStart {
+  readonly pages: EventPages;
+  /** The first event to send. */
+  readonly seq: number;
+  /** Whether events before it are forgotten that the reader has not got. */
+  readonly isMissed: boolean;
+}
+
+/** Sends events to one stream as fast as it is read, and ends it when its events are forgotten. */
+class FeedReader {
+  readonly stream: ReadableStream<Uint8Array>;
+  readonly #view: FeedView;
+  readonly #pages: EventPages;
+  readonly #gzip: Gzip | undefined;
+  readonly #onEnd: (isUnread: boolean) => void;
+  readonly #comments: ReturnType<typeof setInterval>;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  /** The number of the next event. */
+  #next: number;
+  /** The event before all others, until it is sent. */
+  #opening: Uint8Array | undefined;
+
+  constructor(
+    view: FeedView,
+    { pages, seq, isMissed }: FeedStart,
+    gzip: Gzip | undefined,
+    onEnd: (isUnread: boolean) => void,
+  ) {
+    this.#view = view;
+    this.#pages = pages;
+    this.#next = seq;
+    this.#gzip = gzip;
+    this.#onEnd = onEnd;
+    this.#opening = this.#event("open", { missed: isMissed });
+    this.#comments = setInterval(() => {
+      if (this.#isRead) this.#send(SSE_COMMENT);
+    }, COMMENT_INTERVAL_MS);
+    this.stream = new ReadableStream({
+      start: (controller) => void (this.#controller = controller),
+      pull: () => this.flush(new Map()),
+      cancel: () => this.leave(),
+    });
+  }
+
+  /**
+   * Sends the events that there are, if the stream is read.
    *
    * @param made the pieces that other streams have got in the same moment
    */
-  flush(made: Map<string, Piece>): void;
-  /** Ends the stream, and says why in its last event. */
-  end(reason: string): void;
+  flush(made: Map<string, Piece>): void {
+    if (this.#controller === undefined) return;
+    if (this.#next < this.#pages.first) {
+      return this.end("too slow: events were forgotten before they were read");
+    }
+    if (!this.#isRead) return;
+    if (this.#opening) {
+      const opening = this.#opening;
+      this.#opening = undefined; // before it is sent, which may pull at once
+      return this.#send(opening);
+    }
+    while (this.#next < this.#pages.next) {
+      const key = `${this.#next} ${this.#view.key}`;
+      const piece = made.get(key) ??
+        this.#pages.read(this.#next, this.#view.sees);
+      made.set(key, piece);
+      this.#next = piece.next;
+      if (piece.bytes.length > 0) return this.#send(piece.bytes, piece);
+    }
+  }
+
+  /** Ends the stream, with the reason in its last event. */
+  end(reason: string): void {
+    this.#send(this.#event("end", { reason }));
+    if (this.#gzip) this.#controller?.enqueue(this.#gzip.tail());
+    this.#controller?.close();
+    this.leave(true);
+  }
+
   /**
-   * Stops sending: nobody reads any more.
+   * Stops sending, as nothing is read any more.
    *
    * @param isUnread whether the end may still have to be read
    */
-  leave(isUnread?: boolean): void;
+  leave(isUnread = false): void {
+    if (this.#controller === undefined) return;
+    this.#controller = undefined;
+    clearInterval(this.#comments);
+    this.#onEnd(isUnread);
+  }
+
+  get #isRead(): boolean {
+    return (this.#controller?.desiredSize ?? 0) > 0;
+  }
+
+  #event(kind: string, data: Readonly<Record<string, unknown>>): Uint8Array {
+    return sseBytes(this.#pages.cursor(this.#next - 1), kind, data);
+  }
+
+  #send(bytes: Uint8Array, piece?: Piece): void {
+    const parts = this.#gzip ? this.#gzip.wrap(bytes, piece) : [bytes];
+    for (const part of parts) this.#controller?.enqueue(part);
+  }
 }
 
-/** @param at the first event to send, and whether there were others that the reader can get no more */
-function newReader(
-  view: FeedView,
-  { pages, seq, isMissed }: {
-    pages: EventPages;
-    seq: number;
-    isMissed: boolean;
-  },
-  isPacked: boolean,
-  ended: (isUnread: boolean) => void,
-): FeedReader {
-  const gzip = isPacked ? newGzip() : undefined;
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  let next = seq;
-  const said = (kind: string, about: Readonly<Record<string, unknown>>) =>
-    encoder.encode(
-      sseText(pages.cursor(next - 1), kind, JSON.stringify(about)),
-    );
-  const begin = said("open", { missed: isMissed });
-  let hasBegun = false;
-  const send = (bytes: Uint8Array, piece?: Piece) => {
-    for (const part of gzip ? gzip.wrap(bytes, piece) : [bytes]) {
-      controller?.enqueue(part);
-    }
-  };
-  const isRead = () => (controller?.desiredSize ?? 0) > 0;
-  const comments = setInterval(() => {
-    if (isRead()) send(COMMENT);
-  }, COMMENT_INTERVAL_MS);
-  const leave = (isUnread = false) => {
-    if (controller === undefined) return;
-    controller = undefined;
-    clearInterval(comments);
-    ended(isUnread);
-  };
-  const end = (reason: string) => {
-    send(said("end", { reason }));
-    if (gzip) controller?.enqueue(gzip.tail());
-    controller?.close();
-    leave(true);
-  };
-  const flush = (made: Map<string, Piece>) => {
-    if (controller === undefined) return;
-    if (next < pages.first) {
-      return end("too slow: events were forgotten before they were read");
-    }
-    if (!isRead()) return;
-    if (!hasBegun) {
-      hasBegun = true; // before it is sent, which may ask for more at once
-      return send(begin);
-    }
-    while (next < pages.next) {
-      const key = `${next} ${view.key}`;
-      const piece = made.get(key) ?? pages.read(next, view.sees);
-      made.set(key, piece);
-      next = piece.next;
-      if (piece.bytes.length > 0) return send(piece.bytes, piece);
-    }
-  };
-  const stream = new ReadableStream<Uint8Array>({
-    start: (opened) => void (controller = opened),
-    pull: () => flush(new Map()),
-    cancel: () => leave(),
-  });
-  return { stream, flush, end, leave };
-}
-
-/** Returns whether the sender of a request reads gzip. */
+/** Returns whether a header `Accept-Encoding` accepts gzip. */
 export const acceptsGzip = (header: string | undefined): boolean =>
   (header ?? "").split(",").some((part) => {
     const [name = "", ...parameters] = part.split(";");
@@ -229,31 +263,31 @@ export const acceptsGzip = (header: string | undefined): boolean =>
       !parameters.some((text) => /^\s*q\s*=\s*0(\.0*)?\s*$/i.test(text));
   });
 
-/** What a stream of gzip begins with: no name, no time, of any system (RFC 1952). */
+/** The head of a gzip stream: no name, no time, of any system (RFC 1952). */
 const GZIP_HEAD = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
 
-/** Makes what writes one stream as gzip. */
-function newGzip() {
-  let crc = 0;
-  let size = 0;
-  return {
-    /** Returns what is sent for some bytes, which are packed once for all streams that get the same piece. */
-    wrap(bytes: Uint8Array, piece?: Piece): Uint8Array[] {
-      const packed = piece ? piece.packed ??= pack(bytes) : pack(bytes);
-      const parts = size === 0 ? [GZIP_HEAD, packed] : [packed];
-      crc = crc32(bytes, crc);
-      size += bytes.length;
-      return parts;
-    },
-    /** What it ends with: the last block, which is empty, and what was counted. */
-    tail(): Uint8Array {
-      const tail = new DataView(new ArrayBuffer(10));
-      tail.setUint8(0, 3);
-      tail.setUint32(2, crc, true);
-      tail.setUint32(6, size, true);
-      return new Uint8Array(tail.buffer);
-    },
-  };
+/** Writes one stream as gzip. */
+class Gzip {
+  #crc = 0;
+  #size = 0;
+
+  /** Compresses bytes, once for all streams that get the same piece. */
+  wrap(bytes: Uint8Array, piece?: Piece): Uint8Array[] {
+    const packed = piece ? piece.packed ??= pack(bytes) : pack(bytes);
+    const parts = this.#size === 0 ? [GZIP_HEAD, packed] : [packed];
+    this.#crc = crc32(bytes, this.#crc);
+    this.#size += bytes.length;
+    return parts;
+  }
+
+  /** Returns the end: the last block, which is empty, with the checksum and the size. */
+  tail(): Uint8Array {
+    const tail = new DataView(new ArrayBuffer(10));
+    tail.setUint8(0, 3);
+    tail.setUint32(2, this.#crc, true);
+    tail.setUint32(6, this.#size, true);
+    return new Uint8Array(tail.buffer);
+  }
 }
 
 /**

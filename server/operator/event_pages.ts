@@ -1,7 +1,7 @@
 /**
- * Events of this node, from the journal to the bytes of streams: the recorder writes them down in
- * batches, pages keep the latest of them, recordings last as long as somebody reads, and the tap gives
- * them to other nodes.
+ * Events of this node, from the journal to the bytes of streams: the recorder formats them in batches,
+ * pages keep the latest of them, recordings last as long as there are readers, and the tap gives them to
+ * other nodes.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import type { Journal, SeenEvent } from "../shared/audit.ts";
 import { listenToLog, type LogLine, plain, TimeText } from "../shared/log.ts";
 import { TokenBucket } from "../shared/pending.ts";
 import { joined } from "../../shared/bytes.ts";
-import { sseText } from "../../shared/http.ts";
+import { sseText } from "../../shared/page_api.ts";
 
-/** An event, as it is sent to all who may see it. */
+/** An event, as it is sent to all that may see it. */
 export interface FeedEvent {
   /** The office that it is about, if it is about one. */
   readonly office?: string | undefined;
@@ -25,7 +25,7 @@ export interface FeedEvent {
 export interface Piece {
   /** Those of them that may be seen. */
   readonly bytes: Uint8Array;
-  /** The same, packed, once a stream wants that. */
+  /** The same, compressed, once a stream needs that. */
   packed?: Uint8Array;
   /** The number of the event that follows. */
   readonly next: number;
@@ -43,7 +43,7 @@ interface Page {
 }
 
 /**
- * The latest events, numbered, as the bytes that are sent: they are made once for all who may see
+ * The latest events, numbered, as the bytes that are sent: they are made once for all that may see
  * them, and are no work for the garbage collector. The oldest are forgotten page by page.
  */
 export class EventPages {
@@ -55,8 +55,7 @@ export class EventPages {
   #bytes = 0;
 
   /**
-   * Keeps as much as `size` says, and the newest page in any case.
-   *
+   * @param size the most that is kept, besides the newest page, which is kept in any case
    * @param recording names it in the ids of events
    */
   constructor(size: typeof PAGES_SIZE, recording: string) {
@@ -77,7 +76,7 @@ export class EventPages {
   /**
    * Finds the event that follows one.
    *
-   * @param cursor the `id` of the last event that was read, of whatever text
+   * @param cursor the `id` of the last event that was read; may be any text
    * @returns its number; `undefined` where not all that follow are kept
    */
   find(cursor: string | undefined): number | undefined {
@@ -100,7 +99,7 @@ export class EventPages {
       first,
       next: this.next,
       offices: events.map(({ office }) => office),
-      ends: endsOf(texts, bytes.length),
+      ends: byteEnds(texts, bytes.length),
       bytes,
     });
     this.#bytes += bytes.length;
@@ -110,7 +109,7 @@ export class EventPages {
   /**
    * Returns a piece of the events from a number on, which must be kept.
    *
-   * @param sees tells whether events about an office may be seen
+   * @param sees returns whether events about an office may be seen
    */
   read(seq: number, sees: (office: string | undefined) => boolean): Piece {
     // From the end, where readers are as a rule: each page is of a quarter of a second.
@@ -120,14 +119,14 @@ export class EventPages {
     }
     const { first, next, offices, bytes } = page;
     const parts: Uint8Array[] = [];
-    const startOf = (index: number) => page.ends[index - 1] ?? 0;
+    const byteStart = (index: number) => page.ends[index - 1] ?? 0;
     // Neighbours that may be seen are one part; mostly that is all.
     let from: number | undefined;
     for (let index = seq - first; index <= offices.length; index++) {
       const isSeen = index < offices.length && sees(offices[index]);
-      if (isSeen) from ??= startOf(index);
+      if (isSeen) from ??= byteStart(index);
       else if (from !== undefined) {
-        parts.push(bytes.subarray(from, startOf(index)));
+        parts.push(bytes.subarray(from, byteStart(index)));
         from = undefined;
       }
     }
@@ -175,14 +174,14 @@ const NOTHING = new Uint8Array();
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What {@linkcode EventPages.cursor} writes. */
+/** The format of {@linkcode EventPages.cursor}. */
 const CURSOR = /^([\w-]{1,64})\.(\d{1,15})$/;
 
-/** What `sseText` writes. */
+/** The format of `sseText`. */
 const EVENT = /^id: [^\n]*\nevent: ([^\n]*)\ndata: ([^\n]*)\n\n$/;
 
 /** Returns where each text ends in the bytes of all of them. */
-function endsOf(texts: readonly string[], length: number): number[] {
+function byteEnds(texts: readonly string[], length: number): number[] {
   let characters = 0;
   const ends = texts.map((text) => characters += text.length);
   if (characters === length) return ends; // each character is a byte
@@ -193,115 +192,142 @@ function endsOf(texts: readonly string[], length: number): number[] {
 /** The most that is kept: some seconds at the highest rates, much longer otherwise. */
 const PAGES_SIZE = { events: 32_768, bytes: 8 * 2 ** 20 };
 
-/**
- * Makes a recording: the events that are kept while somebody reads them, and a while longer for those who
- * come back.
- *
- * @param recorder has the events of this node
- * @param keepMs how long they are recorded after the last reader
- * @param flush called when there are events
- * @param follow begins to record those of others as well; returns what ends that
- */
-export function newRecording(
-  recorder: Recorder,
-  keepMs: number,
-  flush: () => void,
-  follow: () => () => void = () => () => {},
-) {
-  let pages = new EventPages(PAGES_SIZE, "");
-  let stops: (() => void)[] = [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const renew = () => {
-    pages = new EventPages(PAGES_SIZE, crypto.randomUUID().slice(-12));
-  };
-  const end = () => {
-    clearTimeout(timer);
-    stops.forEach((stop) => stop());
-    stops = [];
-    pages = new EventPages(PAGES_SIZE, "");
-  };
-  return {
-    /** The events; others after each beginning, of which no cursor of those before is known. */
-    get pages(): EventPages {
-      return pages;
-    },
-    /** Begins with no events again. */
-    renew,
-    /** Records no more, and forgets all. */
-    end,
-    /** Records until it ends. */
-    begin(): void {
-      clearTimeout(timer);
-      if (stops.length > 0) return;
-      renew();
-      const add = (events: readonly FeedEvent[]) => pages.add(events);
-      stops = [recorder.record({ add, flush }), follow()];
-    },
-    /** Ends after a while, unless it is begun again. */
-    rest(): void {
-      clearTimeout(timer);
-      timer = setTimeout(end, keepMs);
-      if (typeof timer === "object") timer.unref();
-    },
-  };
+/** The events of some time, as a recording keeps them. */
+export interface RecordingOptions {
+  /** How long events are recorded after the last reader, in milliseconds. */
+  readonly keepMs: number;
+  /** Called when there are events. */
+  onEvents(): void;
+  /** Begins to record the events of other nodes as well; returns a function that ends that. */
+  follow?(): () => void;
+}
+
+/** Keeps events while they are read, and a while longer for readers that reconnect. */
+export class Recording {
+  readonly #recorder: Recorder;
+  readonly #options: RecordingOptions;
+  #pages = new EventPages(PAGES_SIZE, "");
+  #stops: (() => void)[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param recorder has the events of this node */
+  constructor(recorder: Recorder, options: RecordingOptions) {
+    this.#recorder = recorder;
+    this.#options = options;
+  }
+
+  /** The events; others after each beginning, of which no cursor of those before is known. */
+  get pages(): EventPages {
+    return this.#pages;
+  }
+
+  /** Records until it ends. */
+  begin(): void {
+    clearTimeout(this.#timer);
+    if (this.#stops.length > 0) return;
+    this.renew();
+    const { follow, onEvents } = this.#options;
+    const stop = this.#recorder.record({
+      add: (events) => this.#pages.add(events),
+      flush: onEvents,
+    });
+    this.#stops = follow ? [stop, follow()] : [stop];
+  }
+
+  /** Begins with no events again. */
+  renew(): void {
+    this.#pages = new EventPages(PAGES_SIZE, crypto.randomUUID().slice(-12));
+  }
+
+  /** Ends after a while, unless it is begun again. */
+  rest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.end(), this.#options.keepMs);
+    if (typeof this.#timer === "object") this.#timer.unref();
+  }
+
+  /** Stops recording, and forgets all events. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#stops.forEach((stop) => stop());
+    this.#stops = [];
+    this.#pages = new EventPages(PAGES_SIZE, "");
+  }
 }
 
 /** The most that one answer has, in bytes; small messages pass between its pieces. */
 const MAX_ANSWER_BYTES = 2 ** 20;
 /** How long an answer waits for an event. */
 const WAIT_MS = 10_000;
-/** How long events are recorded after the last question of a node. */
+/** How long events are recorded after the last request of a node. */
 const TAP_MS = 30_000;
 
-/** The events of this node for other nodes. */
-export type EventTap = ReturnType<typeof newEventTap>;
+/** Events of a node for the streams of another one. */
+export interface TakenEvents {
+  /** Where the next request goes on. */
+  readonly cursor: string;
+  /** Whether there were events that are forgotten. */
+  readonly missed: boolean;
+  /** Oldest first. */
+  readonly events: FeedEvent[];
+}
 
-/** Makes what gives the events of this node to the streams of others: each asks for those after what it has. */
-export function newEventTap(recorder: Recorder) {
-  const waiting = new Set<() => void>();
-  const wake = () => waiting.forEach((resolve) => resolve());
-  const recording = newRecording(recorder, TAP_MS, wake);
-  let isClosed = false;
-  const next = async () => {
+/** Gives the events of this node to the streams of others: each requests the events after those that it has. */
+export class EventTap {
+  readonly #waiting = new Set<() => void>();
+  readonly #recording: Recording;
+  #isClosed = false;
+
+  constructor(recorder: Recorder) {
+    this.#recording = new Recording(recorder, {
+      keepMs: TAP_MS,
+      onEvents: () => this.#wake(),
+    });
+  }
+
+  /**
+   * Returns the events after a cursor; waits a while for the next.
+   *
+   * @param after where it goes on; without, from now on
+   * @returns `undefined` when nothing is recorded any more
+   */
+  async take(after: string | undefined): Promise<TakenEvents | undefined> {
+    if (this.#isClosed) return undefined;
+    this.#recording.begin();
+    this.#recording.rest();
+    const { pages } = this.#recording;
+    const known = pages.find(after);
+    const seq = known ?? pages.next;
+    // The first answer comes at once: it has the cursor to go on from.
+    if (known === pages.next) await this.#next();
+    const from = Math.max(seq, pages.first);
+    const events = pages.list(from, MAX_ANSWER_BYTES);
+    return {
+      cursor: pages.cursor(from + events.length - 1),
+      missed: (after !== undefined && known === undefined) || from > seq,
+      events,
+    };
+  }
+
+  /** Stops recording, and answers pending requests. */
+  close(): void {
+    this.#isClosed = true;
+    this.#recording.end();
+    this.#wake();
+  }
+
+  async #next(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, WAIT_MS);
-    waiting.add(resolve);
+    this.#waiting.add(resolve);
     await promise;
     clearTimeout(timer);
-    waiting.delete(resolve);
-  };
-  return {
-    /**
-     * Returns the events after a cursor; waits a while for the next.
-     *
-     * @param asked where it goes on; from now on without
-     * @returns where it goes on afterwards, whether there were events that it can get no more, and events,
-     *   oldest first; `undefined` when nothing is recorded any more
-     */
-    async take(asked: string | undefined) {
-      if (isClosed) return undefined;
-      recording.begin();
-      recording.rest();
-      const { pages } = recording;
-      const known = pages.find(asked);
-      const seq = known ?? pages.next;
-      // The first answer comes at once: what it says is where to go on.
-      if (known === pages.next) await next();
-      const from = Math.max(seq, pages.first);
-      const events = pages.list(from, MAX_ANSWER_BYTES);
-      return {
-        cursor: pages.cursor(from + events.length - 1),
-        missed: (asked !== undefined && known === undefined) || from > seq,
-        events,
-      };
-    },
-    /** Records no more, and answers those who wait. */
-    close(): void {
-      isClosed = true;
-      recording.end();
-      wake();
-    },
-  };
+    this.#waiting.delete(resolve);
+  }
+
+  #wake(): void {
+    this.#waiting.forEach((resolve) => resolve());
+  }
 }
 
 /** The largest event that is kept with the contents of its call, in characters. */
@@ -311,66 +337,71 @@ const FLUSH_INTERVAL_MS = 250;
 /** The most events that are collected, with the contents of their calls. */
 const MAX_COLLECTED_EVENTS = 1024;
 
-/** Keeps events, and sends what was kept. */
+/** Keeps events, and sends those that it has. */
 interface EventTaker {
   add(events: readonly FeedEvent[]): void;
   flush(): void;
 }
 
-/** What happens on this node, written down. */
-export type Recorder = ReturnType<typeof newRecorder>;
+/** Formats the events of this node while anything takes them; otherwise nothing is observed. */
+export class Recorder {
+  readonly #journal: Journal;
+  readonly #takers = new Set<EventTaker>();
+  readonly #times = new TimeText();
+  /** Events that are not formatted yet, each with its time in milliseconds since 1970. */
+  #collected: { readonly at: number; readonly event: SeenEvent }[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #unlisten = () => {};
 
-/**
- * Makes what writes down what happens on this node while anybody takes it; otherwise nothing is observed.
- *
- * @param journal tells it of events
- */
-export function newRecorder(journal: Journal) {
-  const takers = new Set<EventTaker>();
-  const times = new TimeText();
-  /** Events that are not written yet, each with its time in milliseconds since 1970. */
-  let collected: { readonly at: number; readonly event: SeenEvent }[] = [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let unlisten = () => {};
-  const seal = () => {
-    if (collected.length === 0) return;
-    const events = collected.map(({ at, event }) =>
-      toText(times.of(at), event)
+  /** @param journal notifies it of events */
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  /** Passes the collected events on. */
+  seal(): void {
+    if (this.#collected.length === 0) return;
+    const events = this.#collected.map(({ at, event }) =>
+      toText(this.#times.of(at), event)
     );
-    collected = [];
-    for (const taker of takers) taker.add(events);
-  };
+    this.#collected = [];
+    for (const taker of this.#takers) taker.add(events);
+  }
+
+  /** Passes events on to a taker from now on, until the returned function is called. */
+  record(taker: EventTaker): () => void {
+    this.seal(); // what follows is new to it
+    if (this.#takers.size === 0) {
+      const collect = (event: SeenEvent) => this.#collect(event);
+      this.#journal.observer = collect;
+      this.#unlisten = showLog(collect);
+    }
+    this.#takers.add(taker);
+    return () => {
+      if (this.#takers.delete(taker) && this.#takers.size === 0) this.#stop();
+    };
+  }
+
   /** Costs a call as little as can be: the rest is done for many events together. */
-  const take = (event: SeenEvent) => {
-    collected.push({ at: Date.now(), event });
-    if (collected.length >= MAX_COLLECTED_EVENTS) seal();
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      seal();
-      for (const taker of takers) taker.flush();
-    }, FLUSH_INTERVAL_MS);
-  };
-  return {
-    /** Has what was collected kept. */
-    seal,
-    /** Gives events to a taker from now on, until the returned function is called. */
-    record(taker: EventTaker): () => void {
-      seal(); // what follows is new to it
-      if (takers.size === 0) {
-        journal.observer = take;
-        unlisten = showLog(take);
-      }
-      takers.add(taker);
-      return () => {
-        if (!takers.delete(taker) || takers.size > 0) return;
-        clearTimeout(timer);
-        timer = undefined;
-        journal.observer = undefined;
-        unlisten();
-        collected = [];
-      };
-    },
-  };
+  #collect(event: SeenEvent): void {
+    this.#collected.push({ at: Date.now(), event });
+    if (this.#collected.length >= MAX_COLLECTED_EVENTS) this.seal();
+    this.#timer ??= setTimeout(() => this.#flush(), FLUSH_INTERVAL_MS);
+  }
+
+  #flush(): void {
+    this.#timer = undefined;
+    this.seal();
+    for (const taker of this.#takers) taker.flush();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#journal.observer = undefined;
+    this.#unlisten();
+    this.#collected = [];
+  }
 }
 
 /** Writes an event with neither a Date nor a copy, with which JSON.stringify() takes several times as long. */
@@ -398,33 +429,33 @@ type LogEvent = Extract<SeenEvent, { event: "log" }>;
  * Shows the lines of the log as events, until the returned function is called. They belong to no
  * office: only operators of all offices see them.
  */
-export function showLog(tell: (event: LogEvent) => void): () => void {
+export function showLog(show: (event: LogEvent) => void): () => void {
   const bucket = new TokenBucket(LINES_PER_SECOND, performance.now());
   let omitted = 0;
   return listenToLog((line) => {
     if (!bucket.take(performance.now())) return void omitted++;
-    tell({ ...eventOf(line), ...(omitted > 0 && { omitted }) });
+    show({ ...toLogEvent(line), ...(omitted > 0 && { omitted }) });
     omitted = 0;
   });
 }
 
-function eventOf({ level, message, fields }: LogLine): LogEvent {
-  const text = jsonOf(fields);
+function toLogEvent({ level, message, fields }: LogLine): LogEvent {
+  const text = toJson(fields);
   return {
     event: "log",
     level,
     message: message.replaceAll(
       /\{(\w+)\}/g,
       (place, name) =>
-        Object.hasOwn(fields, name) ? jsonOf(fields[name]) ?? place : place,
+        Object.hasOwn(fields, name) ? toJson(fields[name]) ?? place : place,
     ).slice(0, MAX_MESSAGE_CHARS),
     ...(text !== undefined && text !== "{}" && text.length < MAX_FIELDS_CHARS &&
       { fields: JSON.parse(text) }),
   };
 }
 
-/** @returns `undefined` for what has no JSON */
-function jsonOf(value: unknown): string | undefined {
+/** @returns `undefined` for a value without JSON */
+function toJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, plain);
   } catch { // a circle, or a BigInt

@@ -1,6 +1,6 @@
 /**
- * What the nodes of a cluster ask each other for operators: the table of questions with the schemas of
- * both sides, asking one node and all, and following the events of the others.
+ * The questions between nodes of a cluster for operators: the table of questions with the schemas of both
+ * sides, asking one node and all, and following the events of the others.
  *
  * @module
  */
@@ -17,7 +17,7 @@ const by = z.string();
 const office = z.string();
 const count = z.int().check(z.minimum(0));
 
-/** What the nodes of a cluster ask each other for operators: each a question and its answer. */
+/** The questions between nodes, each with its answer. */
 const NODE_QUESTIONS = {
   /** The offices whose home is there that may be seen, and its process where all may be. */
   status: {
@@ -29,7 +29,7 @@ const NODE_QUESTIONS = {
   },
   /** The members of an office whose home is there. */
   members: { question: z.object({ office }), answer: z.array(schemas.member) },
-  /** The calls on their way in an office whose home is there. */
+  /** The pending calls of an office whose home is there. */
   calls: { question: z.object({ office }), answer: z.array(schemas.call) },
   /** The longest pending calls of the offices whose home is there that may be seen. */
   all_calls: {
@@ -69,7 +69,7 @@ export type Questions = {
 };
 
 /** The answers of each kind. */
-type Answers = {
+export type Answers = {
   [K in NodeQuestion]: z.output<typeof NODE_QUESTIONS[K]["answer"]>;
 };
 
@@ -82,11 +82,11 @@ export type Answerers = {
 
 /** How long a node has to answer. */
 const TIMEOUT_MS = 3000;
-/** Those that have to wait themselves, for events. */
+/** The same where the node waits for events itself. */
 const LONGER_MS: Partial<Record<NodeQuestion, number>> = { events: 20_000 };
 
-/** What all other nodes have answered. */
-export interface Told<K extends NodeQuestion> {
+/** The answers of all other nodes. */
+export interface NodeAnswers<K extends NodeQuestion> {
   /** The answers, by node. */
   readonly answers: ReadonlyMap<string, Answers[K]>;
   /** The nodes without an answer, and those that operators cannot ask. */
@@ -104,7 +104,7 @@ const parsers: {
   };
 } = NODE_QUESTIONS;
 
-/** A server without a cluster has nobody to ask. */
+/** Without a cluster there are no other nodes. */
 export const NO_OTHERS: OtherNodes = {
   nodes: new Set(),
   ask: () => Promise.resolve(undefined),
@@ -123,48 +123,48 @@ async function askNode<K extends NodeQuestion>(
   question: Questions[K],
 ): Promise<{ answer: Answers[K] | undefined; isOperated: boolean }> {
   const timeoutMs = LONGER_MS[kind] ?? TIMEOUT_MS;
-  const said = await others.ask(node, { kind, question }, timeoutMs);
-  const { data: answer } = parsers[kind].answer.safeParse(said);
-  return { answer, isOperated: Object(said).operated !== false };
+  const answered = await others.ask(node, { kind, question }, timeoutMs);
+  const { data: answer } = parsers[kind].answer.safeParse(answered);
+  return { answer, isOperated: Object(answered).operated !== false };
 }
 
-/** Asks all other nodes what an operator wants to know. */
+/** Asks all other nodes a question of an operator. */
 export async function askNodes<K extends NodeQuestion>(
   others: OtherNodes,
   kind: K,
   question: Questions[K],
-): Promise<Told<K>> {
+): Promise<NodeAnswers<K>> {
   const answers = new Map<string, Answers[K]>();
-  const missing: Told<K>["missing"] = {};
+  const missing: NodeAnswers<K>["missing"] = {};
   await Promise.all([...others.nodes].map(async (node) => {
-    const told = await askNode(others, node, kind, question);
-    if (told.answer !== undefined) answers.set(node, told.answer);
+    const { answer, isOperated } = await askNode(others, node, kind, question);
+    if (answer !== undefined) answers.set(node, answer);
     else {
-      const why = told.isOperated ? "unanswered" : "not_operated";
+      const why = isOperated ? "unanswered" : "not_operated";
       (missing[why] ??= []).push(node);
     }
   }));
   return { answers, missing };
 }
 
-/** Answers the questions of other nodes; what is no question of this version has no answer. */
+/** Answers the questions of other nodes; one of an unknown kind has no answer. */
 export function answerNodes(others: OtherNodes, answerers: Answerers): void {
   const answerOf = <K extends NodeQuestion>(kind: K, question: unknown) =>
     answerers[kind](parsers[kind].question.parse(question));
   others.answerWith((asked) => {
     const { kind, question }: Record<string, unknown> = Object(asked);
     if (isKind(kind)) return answerOf(kind, question);
-    throw new TypeError(`no question of this version: ${String(kind)}`);
+    throw new TypeError(`unknown kind of question: ${String(kind)}`);
   });
 }
 
 const isKind = (kind: unknown): kind is NodeQuestion =>
   typeof kind === "string" && Object.hasOwn(NODE_QUESTIONS, kind);
 
-/** How often to look for nodes that are new, and how long to wait for one that did not answer. */
+/** The interval of looking for new nodes, and the wait for one that did not answer. */
 const LOOK_MS = 1000;
 
-/** Follows what happens on the other nodes, those that join later too. */
+/** Follows the events of the other nodes, those that join later too. */
 export const followNodes = (others: OtherNodes): FollowOthers => (events) => {
   const ended = new AbortController();
   const followed = new Set<string>();
@@ -201,7 +201,7 @@ async function followNode(
     });
     if (signal.aborted) return;
     if (answer === undefined) {
-      // Whatever is asked again, what happened meanwhile may be gone with its node.
+      // Events of the meantime may be lost with their node.
       if (cursor !== undefined) missed();
       cursor = undefined;
       await sleep(LOOK_MS, signal).catch(() => {});

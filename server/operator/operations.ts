@@ -13,20 +13,22 @@ import {
 } from "../../protocol/mod.ts";
 import * as z from "../../protocol/schema.ts";
 import type { Operator, OperatorApi } from "./api.ts";
-import type { Asked } from "./ask.ts";
+import type { Target } from "./ask.ts";
 import * as schemas from "./schemas.ts";
 import { titleOf } from "../../shared/http.ts";
 
-/** What an operation works with. */
+/** A request for an operation. */
 interface Call {
-  /** Who asks. */
+  /** Its sender. */
   readonly operator: Operator;
-  /** Does it. */
+  /** Carries it out. */
   readonly api: OperatorApi;
   /** Returns a part of the path. */
   param(name: string): string;
   /**
-   * Reads the body, which may be as large as a message of a client if that is said, or 16 KiB.
+   * Reads the body, of at most 16 KiB.
+   *
+   * @param size `message` for as much as a message of a client may have
    *
    * @throws {ProblemError} 400, 413, 415
    */
@@ -34,7 +36,7 @@ interface Call {
     schema: S,
     size?: "message",
   ): Promise<z.output<S>>;
-  /** Aborted when the operator waits no more. */
+  /** Aborted when the operator has stopped waiting. */
   readonly signal: AbortSignal;
 }
 
@@ -55,36 +57,36 @@ export interface Operation {
   readonly answer: z.ZodMiniType;
   /** Statuses of problems beyond those of every operation. */
   readonly problems?: readonly number[];
-  /** Does it. */
+  /** Carries it out. */
   run(call: Call): unknown;
 }
 
-/** Where the API is. */
+/** The path of the API. */
 export const BASE_PATH = "/operator/v1";
 
 const office = { office: "the id of an office" };
 
-/** What is common to all questions to a Computer. */
+/** The common fields of questions to a Computer. */
 const QUESTION = {
   params: { ...office, computer: "the name of a Computer" },
   problems: [404, 502, 504],
   isLong: true,
 };
 
-/** What is common to all changes. */
+/** The common fields of changes. */
 const CHANGE = {
   method: "post",
   answer: schemas.done,
   problems: [404],
 } as const;
 
-const askedOf = ({ param, signal }: Call): Asked => ({
+const readTarget = ({ param, signal }: Call): Target => ({
   office: param("office"),
   computer: param("computer"),
   signal,
 });
 
-/** Describes a list of what an office has. */
+/** Describes a list of an office. */
 const listing = (
   kind: "members" | "calls",
   summary: string,
@@ -96,22 +98,22 @@ const listing = (
   params: office,
   answer,
   problems: [404],
-  run: ({ api, operator, param }) => api.list(kind, operator, param("office")),
+  run: ({ api, operator, param }) => api[kind](operator, param("office")),
 });
 
-/** Describes what a Computer is asked for by an event without fields of its own. */
+/** Describes a question to a Computer whose event has no fields of its own. */
 const question = (
   path: string,
-  what: string,
+  subject: string,
   event: ClientEvent,
   answer: z.ZodMiniType,
 ): Operation => ({
   ...QUESTION,
   method: "get",
   path: `/offices/{office}/computers/{computer}/${path}`,
-  summary: `Asks a Computer for its ${what}; it may refuse operators`,
+  summary: `Asks a Computer for its ${subject}; it may refuse operators`,
   answer,
-  run: (call) => call.api.ask(call.operator, askedOf(call), event),
+  run: (call) => call.api.ask(call.operator, readTarget(call), event),
 });
 
 /** All operations but the stream of events and the description itself. */
@@ -119,7 +121,7 @@ export const OPERATIONS: readonly Operation[] = [
   {
     method: "get",
     path: "/status",
-    summary: "Counts what there is",
+    summary: "Counts offices, members and pending calls",
     answer: schemas.status,
     run: ({ api, operator }) => api.status(operator),
   },
@@ -139,11 +141,11 @@ export const OPERATIONS: readonly Operation[] = [
     run: ({ api, operator }) => api.allCalls(operator),
   },
   listing("members", "Lists the members of an office", schemas.members),
-  listing("calls", "Lists the calls on their way in an office", schemas.calls),
+  listing("calls", "Lists the pending calls of an office", schemas.calls),
   {
     ...CHANGE,
     path: "/offices/{office}/calls/cancel",
-    summary: "Ends a call for its Agent, and tells its Computer to stop",
+    summary: "Ends a call for its Agent, and cancels it at its Computer",
     params: office,
     body: schemas.cancel,
     run: async ({ api, operator, param, body }) =>
@@ -172,7 +174,7 @@ export const OPERATIONS: readonly Operation[] = [
       const timeout = Math.ceil(timeout_ms / 1000);
       return await call.api.ask(
         call.operator,
-        { ...askedOf(call), reqId },
+        { ...readTarget(call), reqId },
         TOOL_CALL_EVENT,
         { tool_name, params, timeout },
       );
@@ -210,9 +212,9 @@ const PROBLEMS = [400, 401, 403, 429, 500, 503];
 /** Those of operations with a body. */
 const BODY_PROBLEMS = [413, 415];
 
-/** Where the description is. */
+/** The path of the description. */
 export const OPENAPI_PATH = "/openapi.json";
-/** Where the stream is. */
+/** The path of the stream of events. */
 export const EVENTS_PATH = "/events";
 
 /** Describes the API for OpenAPI 3.1, whose schemas are JSON Schema as zod writes it. */
@@ -223,7 +225,7 @@ export function openApi(version: string): Readonly<Record<string, unknown>> {
       title: "Operator API of an A2C-SMCP Server",
       version,
       description:
-        "What happens on a Server, for its operators. Off (404) unless credentials with the role operator can exist, or the Server printed a token when it began.",
+        "Views and changes of a Server, for its operators. Off (404) unless credentials with the role operator can exist, or the Server printed a token at its start.",
     },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }],
@@ -236,7 +238,7 @@ export function openApi(version: string): Readonly<Record<string, unknown>> {
             "An API key or a JWT with the role operator, or the token that the Server printed. No other header and no cookie counts.",
         },
       },
-      schemas: { Problem: jsonOf(schemas.problem) },
+      schemas: { Problem: jsonSchema(schemas.problem) },
     },
     paths: {
       ...Object.fromEntries(OPERATIONS.map((operation) => [
@@ -248,8 +250,8 @@ export function openApi(version: string): Readonly<Record<string, unknown>> {
         get: {
           summary: "Describes the API",
           responses: {
-            200: contentOf({ type: "object" }, "This document"),
-            ...problemsOf(PROBLEMS),
+            200: jsonContent({ type: "object" }, "This document"),
+            ...problemResponses(PROBLEMS),
           },
         },
       },
@@ -269,20 +271,24 @@ const describe = (
   ...(body && {
     requestBody: {
       required: true,
-      content: { "application/json": { schema: jsonOf(body, "input") } },
+      content: { "application/json": { schema: jsonSchema(body, "input") } },
     },
   }),
   responses: {
-    200: contentOf(jsonOf(answer), "Done"),
-    ...problemsOf([...PROBLEMS, ...problems, ...(body ? BODY_PROBLEMS : [])]),
+    200: jsonContent(jsonSchema(answer), "Done"),
+    ...problemResponses([
+      ...PROBLEMS,
+      ...problems,
+      ...(body ? BODY_PROBLEMS : []),
+    ]),
   },
 });
 
-/** Made when it is asked for: its schema takes 2 ms, which is no part of a Server's start. */
+/** Made when it is requested: its schema takes 2 ms, which is no part of a Server's start. */
 const events = () => ({
-  summary: "Streams what happens, as server-sent events",
+  summary: "Streams events, as server-sent events",
   description:
-    "The first event, open, says with missed whether events were lost since Last-Event-ID: read the lists again then. The others are those of the audit log, and call_began and call_ended for each request; of the whole Server, with lines of its log as log, only for operators of all offices. The last event, end, has the reason.",
+    "The first event, open, has missed: whether events were lost since Last-Event-ID; if so, read the lists again. The others are those of the audit log, and call_began and call_ended for each request; of the whole Server, with lines of its log as log, only for operators of all offices. The last event, end, has the reason.",
   parameters: [
     parameter("office", "query", "events of this office alone"),
     parameter(
@@ -292,12 +298,12 @@ const events = () => ({
     ),
   ],
   responses: {
-    200: contentOf(
-      jsonOf(schemas.event),
+    200: jsonContent(
+      jsonSchema(schemas.event),
       "The data of each event is JSON",
       "text/event-stream",
     ),
-    ...problemsOf(PROBLEMS),
+    ...problemResponses(PROBLEMS),
   },
 });
 
@@ -313,21 +319,21 @@ const parameter = (
   schema: { type: "string" },
 });
 
-const contentOf = (
+const jsonContent = (
   schema: Readonly<Record<string, unknown>>,
   description: string,
   type = "application/json",
 ) => ({ description, content: { [type]: { schema } } });
 
-function problemsOf(statuses: readonly number[]) {
+function problemResponses(statuses: readonly number[]) {
   const schema = { $ref: "#/components/schemas/Problem" };
   return Object.fromEntries(statuses.map((status) => [
     status,
-    contentOf(schema, titleOf(status), "application/problem+json"),
+    jsonContent(schema, titleOf(status), "application/problem+json"),
   ]));
 }
 
-function jsonOf(
+function jsonSchema(
   schema: z.ZodMiniType,
   io: "input" | "output" = "output",
 ): Record<string, unknown> {

@@ -1,6 +1,6 @@
 /**
- * The schemas of the operator API: what its answers contain, and what changes take. The OpenAPI
- * document, the views, and the client of the command all follow from them.
+ * The schemas of the operator API, of answers and of changes. The OpenAPI document, the views, and the
+ * client of the command all follow from them.
  *
  * @module
  */
@@ -24,7 +24,7 @@ const ms = (min: number, max: number) =>
 
 const time = described(z.iso.datetime(), "a time, in ISO 8601");
 const count = z.int().check(z.minimum(0));
-/** What every answer of a node of a cluster has. */
+/** The fields of every answer of a node of a cluster. */
 const ofNode = {
   node: maybe(
     z.string(),
@@ -32,11 +32,11 @@ const ofNode = {
   ),
   unanswered: maybe(
     z.array(z.string()),
-    "other nodes that did not answer: what they have is missing",
+    "other nodes that did not answer: their entries are missing",
   ),
   not_operated: maybe(
     z.array(z.string()),
-    "other nodes that were started without this API: what they have is missing",
+    "other nodes that were started without this API: their entries are missing",
   ),
 };
 
@@ -52,16 +52,16 @@ const endFields = {
   ),
 };
 
-/** What a call waits for. */
+/** The person that a call waits for. */
 const waiting = described(
   z.enum(["confirmation", "answer"]),
-  "the person at the Computer that the call waits for: one who confirms it, or who answers its MCP server",
+  "the person at the Computer that the call waits for: to confirm it, or to answer its MCP server",
 );
 
-/** Why an operator does something; the member gets it. */
+/** The reason of an operator; the member receives it. */
 const reason = described(
   z.string().check(z.trim(), z.minLength(1), z.maxLength(200)),
-  "a text of 1 to 200 characters, which the member is told",
+  "a text of 1 to 200 characters, which the member receives",
 );
 
 /** An office. */
@@ -69,7 +69,7 @@ export const office = z.object({
   office: z.string(),
   agent: described(z.nullable(z.string()), "the name of its Agent"),
   computers: described(count, "its Computers"),
-  pending_calls: described(count, "calls on their way"),
+  pending_calls: described(count, "its pending calls"),
   node: maybe(z.string(), "the node of a cluster where it has its home"),
 });
 
@@ -85,19 +85,19 @@ export const member = z.object({
   office: z.string(),
   role: z.enum(["agent", "computer"]),
   name: z.string(),
-  version: described(z.string(), "the a2c_version that it speaks"),
-  principal: maybe(z.string(), "who it is authenticated as"),
+  version: described(z.string(), "its a2c_version"),
+  principal: maybe(z.string(), "its authenticated identity"),
   address: maybe(z.string()),
   since: maybe(time, "when it joined, in ISO 8601"),
-  calls: maybe(count, "calls that it has sent or got"),
+  calls: maybe(count, "the calls that it sent or received"),
   pending_calls: maybe(count),
   bytes: maybe(
     z.object({
       received: count,
       sent: count,
-      queued: described(count, "waiting for it to read"),
+      queued: described(count, "sent, and not yet read by it"),
     }),
-    "of its WebSocket; absent over polling, and where another node carries it",
+    "of its WebSocket; absent over polling, and where its connection is at another node",
   ),
   last_error: maybe(
     z.object({
@@ -105,7 +105,7 @@ export const member = z.object({
       ...endFields,
       message: maybe(z.string()),
     }),
-    "the last of its calls that failed by a fault of it; no cancelled one",
+    "the last of its calls that failed by its own fault; cancelled calls do not count",
   ),
 });
 
@@ -115,7 +115,7 @@ export const members = z.object({
   members: z.array(member),
 });
 
-/** A call on its way. */
+/** A pending call. */
 export const call = z.object({
   office: z.string(),
   agent: z.string(),
@@ -148,7 +148,7 @@ export const process = z.object({
   connections: described(count, "sessions, in an office or not"),
   calls: described(count, "calls so far"),
   streams: described(count, "open streams of events"),
-  queued_bytes: described(count, "waiting for clients to read"),
+  queued_bytes: described(count, "sent, and not yet read by clients"),
   memory_bytes: described(count, "the resident set"),
   heap_bytes: count,
 });
@@ -159,7 +159,7 @@ export const status = z.object({
   version: described(z.string(), "of this package"),
   protocols: described(
     z.array(z.enum(PROTOCOL_NAMES)),
-    "the protocol versions of which it lets clients in",
+    "the protocol versions that it accepts",
   ),
   since: described(time, "when the Server was made, in ISO 8601"),
   offices: count,
@@ -193,7 +193,7 @@ export const desktop = z.looseObject({
   desktops: z.array(z.unknown()),
 });
 
-/** Asks to call a tool. */
+/** Request to call a tool. */
 export const callTool = z.strictObject({
   tool_name: described(text(256), "the name from the Computer's tools"),
   params: described(
@@ -206,7 +206,7 @@ export const callTool = z.strictObject({
   ),
   req_id: maybe(
     text(256),
-    "unique: by which events name the call; a random one by default",
+    "unique: the id of the call in events; random by default",
   ),
 });
 
@@ -216,7 +216,7 @@ export const result = z.looseObject({
   isError: z.nullish(z.boolean()),
 });
 
-/** Asks to kick a member. */
+/** Request to kick a member. */
 export const kick = z.strictObject({
   reason,
   hold_ms: described(
@@ -225,13 +225,13 @@ export const kick = z.strictObject({
   ),
 });
 
-/** Asks to cancel a call. */
+/** Request to cancel a call. */
 export const cancel = z.strictObject({
-  req_id: described(text(256), "the req_id of a call on its way"),
+  req_id: described(text(256), "the req_id of a pending call"),
   reason,
 });
 
-/** Asks to revoke a key. */
+/** Request to revoke a key. */
 export const revoke = z.strictObject({
   principal: described(
     text(1024),
@@ -240,10 +240,10 @@ export const revoke = z.strictObject({
   reason,
 });
 
-/** Says what was done. */
+/** The outcome of a change. */
 export const done = z.object({
   ...ofNode,
-  done: described(count, "how many it concerned"),
+  done: described(count, "the number of its targets"),
 });
 
 /** An event of the stream; its other fields are those of the audit log. */

@@ -10,7 +10,7 @@ import type {
   ToolCallWaiting,
 } from "../../tools/events.ts";
 import { callerText, callKey, howItEnded } from "../report.ts";
-import type { Changes } from "./news_feed.ts";
+import type { Changes } from "./change_feed.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import { copyOf } from "../../../shared/bytes.ts";
 import { define } from "../../util/values.ts";
@@ -19,7 +19,7 @@ import { define } from "../../util/values.ts";
 export interface ListedCall {
   /** Numbers the calls, from 1. */
   readonly key: number;
-  /** The calling Agent, or which operator of the Server. */
+  /** The calling Agent, or operator of the Server. */
   readonly agent: string;
   /** The name that it used. */
   readonly tool: string;
@@ -48,119 +48,145 @@ interface Entry {
   result?: Clipped;
 }
 
-/** How much is kept: calls, and characters of one's arguments or answer (`each`) and of all. */
-const DEFAULT_LIMITS = { calls: 1_000, each: 2 ** 18, contents: 2 ** 24 };
-
-/** Keeps the latest calls of a Computer, with their contents; the oldest are forgotten. */
-export function callLog(changes: Changes, limits = DEFAULT_LIMITS) {
-  const entries = new Map<number, Entry>();
-  /** The running ones by Agent and id, oldest first: a repeated request is another one. */
-  const running = new Map<string, Entry[]>();
-  let last = 0;
-  let contents = 0;
-
-  /** Returns the key of the oldest call that is listed. */
-  const first = () => last - entries.size + 1;
-
-  const update = (entry: Entry | undefined, change: Partial<ListedCall>) => {
-    if (!entry) return;
-    entry.call = { ...entry.call, ...change };
-    entry.version = changes.next();
-  };
-
-  const drop = (entry: Entry | undefined) => {
-    if (!entry?.params) return;
-    contents -= entry.params.size + (entry.result?.size ?? 0);
-    delete entry.params;
-    delete entry.result;
-  };
-
-  /** Counts contents; where there are too many, those of the oldest calls are dropped, never the newest. */
-  const count = ({ size }: Clipped) => {
-    contents += size;
-    for (const entry of entries.values()) {
-      if (contents <= limits.contents) return;
-      if (entry.call.key < last) drop(entry);
-    }
-  };
-
-  return {
-    first,
-
-    /** Notes that a call has begun. */
-    began(call: ToolCallArrived): void {
-      const key = ++last;
-      const params = clip(call.params, limits.each);
-      const entry = {
-        call: {
-          key,
-          agent: brief(callerText(call)),
-          tool: brief(call.tool),
-          reqId: brief(call.reqId),
-          beganAt: Date.now(),
-        },
-        version: changes.next(),
-        params,
-      };
-      entries.set(key, entry);
-      const id = callKey(call);
-      running.set(id, [...running.get(id) ?? [], entry]);
-      if (entries.size > limits.calls) {
-        drop(entries.get(first()));
-        entries.delete(first());
-      }
-      count(params);
-    },
-
-    /** Notes how far a call is. */
-    advanced({ progress, ...call }: ToolCallAdvanced): void {
-      update(running.get(callKey(call))?.[0], { progress });
-    },
-
-    /** Notes what a call waits for. */
-    waits({ waiting, ...call }: ToolCallWaiting): void {
-      const entry = running.get(callKey(call))?.[0];
-      update(entry, { waiting: waiting ?? undefined });
-    },
-
-    /** Notes that a call has ended. */
-    ended({ durationMs, result, ...call }: ToolCallEnded): void {
-      const id = callKey(call);
-      const [entry, ...others] = running.get(id) ?? [];
-      if (others.length > 0) running.set(id, others);
-      else running.delete(id);
-      if (!entry) return;
-      const code = result?.isError ? resultMeta(result).error_code : undefined;
-      update(entry, {
-        endedAt: entry.call.beganAt + durationMs,
-        ms: durationMs,
-        outcome: howItEnded(result),
-        ...(typeof code === "number" && { code }),
-      });
-      if (!result || !entry.params) return;
-      entry.result = clip(result, limits.each);
-      count(entry.result);
-    },
-
-    /** Lists the calls that changed since, oldest first. */
-    since: (version: number): ListedCall[] =>
-      [...entries.values()].filter((entry) => entry.version > version)
-        .map(({ call }) => call),
-
-    /** Returns what was sent and answered; `undefined` for what is forgotten. */
-    content(key: number) {
-      const { params, result } = entries.get(key) ?? {};
-      return params && {
-        params: params.value,
-        ...(result && { result: result.value }),
-        /** Whether something of them is missing. */
-        isClipped: params.isClipped || result?.isClipped === true,
-      };
-    },
-  };
+/** The most that is kept: calls, and characters of one's arguments or answer (`each`) and of all. */
+interface CallLogLimits {
+  readonly calls: number;
+  readonly each: number;
+  readonly contents: number;
 }
 
-/** What others chose may have any length. */
+const DEFAULT_LIMITS: CallLogLimits = {
+  calls: 1_000,
+  each: 2 ** 18,
+  contents: 2 ** 24,
+};
+
+/** The contents of a call. */
+export interface CallContent {
+  /** The arguments. */
+  readonly params: unknown;
+  /** The answer; absent until the call has ended. */
+  readonly result?: unknown;
+  /** Whether something of them is missing. */
+  readonly isClipped: boolean;
+}
+
+/** Keeps the latest calls of a Computer, with their contents; the oldest are forgotten. */
+export class CallLog {
+  readonly #changes: Changes;
+  readonly #limits: CallLogLimits;
+  readonly #entries = new Map<number, Entry>();
+  /** The running ones by Agent and id, oldest first: a repeated request is another one. */
+  readonly #running = new Map<string, Entry[]>();
+  #last = 0;
+  #contents = 0;
+
+  constructor(changes: Changes, limits: CallLogLimits = DEFAULT_LIMITS) {
+    this.#changes = changes;
+    this.#limits = limits;
+  }
+
+  /** The key of the oldest call that is listed. */
+  get first(): number {
+    return this.#last - this.#entries.size + 1;
+  }
+
+  /** Adds a call that has begun. */
+  began(call: ToolCallArrived): void {
+    const key = ++this.#last;
+    const params = clip(call.params, this.#limits.each);
+    const entry = {
+      call: {
+        key,
+        agent: brief(callerText(call)),
+        tool: brief(call.tool),
+        reqId: brief(call.reqId),
+        beganAt: Date.now(),
+      },
+      version: this.#changes.next(),
+      params,
+    };
+    this.#entries.set(key, entry);
+    const id = callKey(call);
+    this.#running.set(id, [...this.#running.get(id) ?? [], entry]);
+    if (this.#entries.size > this.#limits.calls) {
+      this.#drop(this.#entries.get(this.first));
+      this.#entries.delete(this.first);
+    }
+    this.#count(params);
+  }
+
+  /** Sets the progress of a call. */
+  advanced({ progress, ...call }: ToolCallAdvanced): void {
+    this.#update(this.#running.get(callKey(call))?.[0], { progress });
+  }
+
+  /** Sets the person that a call waits for. */
+  waits({ waiting, ...call }: ToolCallWaiting): void {
+    const entry = this.#running.get(callKey(call))?.[0];
+    this.#update(entry, { waiting: waiting ?? undefined });
+  }
+
+  /** Sets the outcome of a call. */
+  ended({ durationMs, result, ...call }: ToolCallEnded): void {
+    const id = callKey(call);
+    const [entry, ...others] = this.#running.get(id) ?? [];
+    if (others.length > 0) this.#running.set(id, others);
+    else this.#running.delete(id);
+    if (!entry) return;
+    const code = result?.isError ? resultMeta(result).error_code : undefined;
+    this.#update(entry, {
+      endedAt: entry.call.beganAt + durationMs,
+      ms: durationMs,
+      outcome: howItEnded(result),
+      ...(typeof code === "number" && { code }),
+    });
+    if (!result || !entry.params) return;
+    entry.result = clip(result, this.#limits.each);
+    this.#count(entry.result);
+  }
+
+  /** Lists the calls that changed since, oldest first. */
+  since(version: number): ListedCall[] {
+    return [...this.#entries.values()]
+      .filter((entry) => entry.version > version)
+      .map(({ call }) => call);
+  }
+
+  /** Returns the arguments and the answer of a call; `undefined` if they are forgotten. */
+  content(key: number): CallContent | undefined {
+    const { params, result } = this.#entries.get(key) ?? {};
+    return params && {
+      params: params.value,
+      ...(result && { result: result.value }),
+      isClipped: params.isClipped || result?.isClipped === true,
+    };
+  }
+
+  #update(entry: Entry | undefined, change: Partial<ListedCall>): void {
+    if (!entry) return;
+    entry.call = { ...entry.call, ...change };
+    entry.version = this.#changes.next();
+  }
+
+  #drop(entry: Entry | undefined): void {
+    if (!entry?.params) return;
+    this.#contents -= entry.params.size + (entry.result?.size ?? 0);
+    delete entry.params;
+    delete entry.result;
+  }
+
+  /** Counts contents; beyond the limit, those of the oldest calls are dropped, never the newest. */
+  #count({ size }: Clipped): void {
+    this.#contents += size;
+    for (const entry of this.#entries.values()) {
+      if (this.#contents <= this.#limits.contents) return;
+      if (entry.call.key < this.#last) this.#drop(entry);
+    }
+  }
+}
+
+/** Names that others chose may have any length. */
 const brief = (text: string): string =>
   text.length > MAX_NAME_CHARS
     ? copyOf(`${text.slice(0, MAX_NAME_CHARS)}…`)
@@ -181,7 +207,7 @@ interface Clipped {
 const MARK = "…";
 
 /**
- * Copies as much of a JSON value as fits. Never looks at much more than that, since a result may have
+ * Copies as much of a JSON value as fits. Never reads much more than that, since a result may have
  * 100 MiB.
  *
  * @param room how many characters are kept, about

@@ -1,61 +1,114 @@
 import { describeFailure, onStatusChange, serverLabel } from "../report.ts";
-import { callLog } from "./call_log.ts";
-import type { Changes } from "./news_feed.ts";
-import type { QuestionDesk } from "./question_desk.ts";
-import type { SmcpComputer } from "../../computer.ts";
+import { CallLog, type ListedCall } from "./call_log.ts";
+import type { Changes } from "./change_feed.ts";
+import type { PageQuestion, PageQuestions } from "./page_questions.ts";
+import type { ComputerStatus, SmcpComputer } from "../../computer.ts";
 import { describeState, type ServerStatus } from "../../host/server_status.ts";
 import { hideSecrets } from "../../util/secrets.ts";
 
 /** The longest description of a tool in the list. */
 const MAX_DESCRIPTION_CHARS = 1_000;
 
-/** What the page of a Computer is made of. */
+/** The sources of the page of a Computer. */
 export interface PageSources {
   readonly computer: SmcpComputer;
-  readonly desk: QuestionDesk;
+  readonly questions: PageQuestions;
   /** Where a person authorizes the Computer, by the names of MCP servers. */
   readonly addresses: ReadonlyMap<string, string>;
   readonly changes: Changes;
 }
 
-/** Collects all that the page of a Computer shows. */
-export function pageState({ computer, desk, addresses, changes }: PageSources) {
-  const calls = callLog(changes);
-  let last = changes.next();
-  /** Notes that something else about the Computer changed than its calls. */
-  const changed = () => last = changes.next();
-  const offs = [
-    ...onStatusChange(computer, changed),
-    computer.on("callStarted", calls.began),
-    computer.on("callProgress", calls.advanced),
-    computer.on("callWaiting", calls.waits),
-    computer.on("callEnded", calls.ended),
-  ];
-  return {
-    calls,
-    changed,
-    /** Returns the changes since: of the Computer as a whole, of calls and of questions, oldest first. */
-    since: (version: number) => ({
-      ...(last > version && { computer: viewOf(computer, addresses) }),
-      calls: calls.since(version),
-      /** The key of the oldest call that is listed; older ones are forgotten. */
-      firstCall: calls.first(),
-      questions: desk.since(version),
-    }),
-    /** Stops listening to the Computer. */
-    close: () => offs.forEach((off) => off()),
-  };
+/** The changes that a page receives: of the Computer as a whole, of calls and of questions, oldest first. */
+export interface PageNews {
+  readonly computer?: ComputerView;
+  readonly calls: readonly ListedCall[];
+  /** The key of the oldest call that is listed; older ones are forgotten. */
+  readonly firstCall: number;
+  readonly questions: readonly PageQuestion[];
 }
 
-/** The changes that a page receives. */
-export type PageNews = ReturnType<ReturnType<typeof pageState>["since"]>;
-
 /** A Computer as the page shows it. */
-export type ComputerView = ReturnType<typeof viewOf>;
+export interface ComputerView
+  extends Omit<ComputerStatus, "servers" | "tools" | "runningCalls"> {
+  /** The URL of its Server, without secrets. */
+  readonly url: string;
+  readonly servers: readonly ServerItem[];
+  readonly tools: readonly ToolItem[];
+}
 
-function viewOf(computer: SmcpComputer, addresses: PageSources["addresses"]) {
+/** An MCP server in the list. */
+interface ServerItem extends
+  Pick<
+    ServerStatus,
+    "bundleId" | "type" | "state" | "tools" | "restarts" | "problems"
+  > {
+  readonly label: string;
+  /** Its state in words, with the time of the next attempt. */
+  readonly does: string;
+  /** Where a person authorizes the Computer for it, while that is awaited. */
+  readonly authorizeAt?: string;
+}
+
+/** A tool in the list. */
+interface ToolItem {
+  readonly name: string;
+  readonly bundleId: string;
+  readonly description: string;
+}
+
+/** All that the page of a Computer shows. */
+export class PageState {
+  /** The latest calls. */
+  readonly calls: CallLog;
+  readonly #sources: PageSources;
+  readonly #stops: readonly (() => void)[];
+  /** The number of the last change of the Computer as a whole. */
+  #last: number;
+
+  constructor(sources: PageSources) {
+    const { computer, changes } = sources;
+    const calls = new CallLog(changes);
+    this.calls = calls;
+    this.#sources = sources;
+    this.#last = changes.next();
+    this.#stops = [
+      ...onStatusChange(computer, () => this.changed()),
+      computer.on("callStarted", (call) => calls.began(call)),
+      computer.on("callProgress", (call) => calls.advanced(call)),
+      computer.on("callWaiting", (call) => calls.waits(call)),
+      computer.on("callEnded", (call) => calls.ended(call)),
+    ];
+  }
+
+  /** Counts a change of the Computer other than its calls. */
+  changed(): void {
+    this.#last = this.#sources.changes.next();
+  }
+
+  /** Returns the changes since. */
+  since(version: number): PageNews {
+    const { computer, addresses, questions } = this.#sources;
+    return {
+      ...(this.#last > version &&
+        { computer: computerView(computer, addresses) }),
+      calls: this.calls.since(version),
+      firstCall: this.calls.first,
+      questions: questions.since(version),
+    };
+  }
+
+  /** Stops listening to the Computer. */
+  close(): void {
+    this.#stops.forEach((stop) => stop());
+  }
+}
+
+function computerView(
+  computer: SmcpComputer,
+  addresses: PageSources["addresses"],
+): ComputerView {
   const { servers, tools, runningCalls: _, ...status } = computer.status();
-  const described = new Map(
+  const descriptions = new Map(
     computer.listTools().map((tool) => [tool.name, tool.description]),
   );
   return {
@@ -67,20 +120,23 @@ function viewOf(computer: SmcpComputer, addresses: PageSources["addresses"]) {
     tools: tools.map(({ name, server, bundleId = server }) => ({
       name,
       bundleId,
-      description: (described.get(name) ?? "").slice(0, MAX_DESCRIPTION_CHARS),
+      description: (descriptions.get(name) ?? "")
+        .slice(0, MAX_DESCRIPTION_CHARS),
     })),
   };
 }
 
-/** @param address where a person authorizes the Computer for it, while that is awaited */
-function serverItem(status: ServerStatus, address: string | undefined) {
+function serverItem(
+  status: ServerStatus,
+  address: string | undefined,
+): ServerItem {
   const { bundleId, type, state, tools, restarts, problems } = status;
   return {
     bundleId,
     label: serverLabel(status),
     type,
     state,
-    does: describeState(status), // with the time of the next attempt
+    does: describeState(status),
     tools,
     restarts,
     problems: [...describeFailure(status), ...problems].map(hideSecrets),

@@ -22,62 +22,62 @@ import {
   WILLING_CHOICES,
 } from "../question_text.ts";
 import type { TerminalQuestions } from "../terminal_questions.ts";
-import type { Asking, PageChoice, QuestionDesk } from "./question_desk.ts";
+import type { Asking, PageChoice, PageQuestions } from "./page_questions.ts";
 
 /**
- * Asks at a desk what is asked at the terminal, which goes on asking too.
+ * Asks the questions of the terminal on the page as well.
  *
  * @param terminal absent without a terminal: only the page answers
  */
-export const deskQuestions = (
-  desk: QuestionDesk,
+export const askOnPage = (
+  page: PageQuestions,
   terminal: TerminalQuestions | undefined,
 ): TerminalQuestions => ({
   confirm: (request, signal) => {
     const text = describeCall(request);
-    return desk.ask<ConfirmAnswer>({
+    return page.ask<ConfirmAnswer>({
       text,
-      asking: { kind: "confirm", choices: choicesOf(CHOICES, text) },
+      asking: { kind: "confirm", choices: shownChoices(CHOICES, text) },
       terminal: terminal && ((own) => terminal.confirm(request, own)),
       read: (body) => parse(CONFIRM, body).answer,
       needsAll: (answer) => needsAll(CHOICES, answer),
-      say: labelOf,
+      describe: answerLabel,
       withdrawn: "no",
     }, signal);
   },
   askInput: (input, signal) => {
     const title = inputMessage(input);
-    return desk.ask<unknown>({
+    return page.ask<unknown>({
       text: { title, subject: title, facts: [] },
-      asking: askingOf(input),
+      asking: inputAsking(input),
       terminal: terminal && ((own) => terminal.askInput(input, own)),
       read: (body) => readInput(input, body),
       needsAll: () => false,
-      say: (value) => value === undefined ? "No answer" : "Answered",
+      describe: (value) => value === undefined ? "No answer" : "Answered",
       withdrawn: undefined,
     }, signal);
   },
   elicit: (request, signal) => {
     const fields = readFields(request.requestedSchema);
     const text = describeForm(request, fields);
-    return desk.ask<ElicitResult>({
+    return page.ask<ElicitResult>({
       text,
       asking: {
         kind: "elicit",
-        choices: choicesOf(WILLING_CHOICES, text),
+        choices: shownChoices(WILLING_CHOICES, text),
         fields: text.excess === undefined ? fields.map(shownField) : [],
       },
       terminal: terminal && ((own) => terminal.elicit(request, own)),
       read: (body) => readForm(fields, body),
       needsAll: ({ action }) => needsAll(WILLING_CHOICES, action),
-      say: ({ action }) => FORM_SAID[action],
+      describe: ({ action }) => FORM_OUTCOMES[action],
       withdrawn: { action: "cancel" },
     }, signal);
   },
 });
 
-/** Returns the buttons of a question: without those that nobody can choose. */
-const choicesOf = (
+/** Returns the buttons of a question, without those that cannot be chosen. */
+const shownChoices = (
   choices: readonly Choice<string>[],
   { excess }: QuestionText,
 ): PageChoice[] =>
@@ -101,10 +101,10 @@ const shownField = (field: Field): Field => ({
   }),
 });
 
-const labelOf = (answer: ConfirmAnswer): string =>
+const answerLabel = (answer: ConfirmAnswer): string =>
   CHOICES.find((choice) => choice.answer === answer)?.label ?? answer;
 
-const FORM_SAID: Readonly<Record<ElicitResult["action"], string>> = {
+const FORM_OUTCOMES: Readonly<Record<ElicitResult["action"], string>> = {
   accept: "Answered",
   decline: "Declined",
   cancel: "Cancelled",
@@ -117,7 +117,7 @@ const FORM = z.strictObject({
   content: z.unknown().optional(),
 });
 
-function askingOf(input: AskedInput): Asking {
+function inputAsking(input: AskedInput): Asking {
   const { type, default: value } = input;
   const options = type === "pickString" ? pickOptions(input) : [];
   const isSecret = type === "promptString" && input.password === true;
@@ -162,7 +162,7 @@ function readForm(fields: readonly Field[], body: unknown): ElicitResult {
   });
   for (const name of Object.keys(given)) {
     if (fields.some((field) => field.name === name)) continue;
-    const problem = "the form has no such field";
+    const problem = "unknown field";
     errors.push({ field: name, problem, fix: "leave it out" });
   }
   if (errors.length > 0) throw new ProblemError(400, errors);

@@ -3,14 +3,14 @@
 /** @import { Column } from "../kit/list.js" */
 /** @import { View } from "../kit/page.js" */
 /** @import { Call, ComputerLive } from "./live.js" */
-import { classOf, createCalls, PROCESS, stateOf } from "../kit/calls.js";
+import { callState, callTone, createCalls, PROCESS } from "../kit/calls.js";
 import { fill, h, link } from "../kit/element.js";
 import {
+  breadcrumbs,
   empty,
-  factsOf,
+  factRows,
   folded,
   jsonText,
-  pathOf,
   problem,
 } from "../kit/parts.js";
 import { resultView } from "../kit/result.js";
@@ -53,7 +53,7 @@ export const call = {
     const name = h("bdi");
     fill(
       root,
-      pathOf(link(["calls"], "Calls")),
+      breadcrumbs(link(["calls"], "Calls")),
       h("h1", name),
       about,
       content,
@@ -70,18 +70,18 @@ export const call = {
       fill(name, tool);
       fill(
         about,
-        factsOf([
+        factRows([
           ["Agent", agent],
           ["Request", reqId],
           ["Began", new Date(beganAt).toLocaleString()],
-          ["Outcome", h("span", { class: classOf(call) }, stateOf(call))],
+          ["Outcome", h("span", { class: callTone(call) }, callState(call))],
         ]),
-        ms !== undefined && factsOf([["Time", durationText(ms)]]),
-        code !== undefined && factsOf([["Code", code]]),
+        ms !== undefined && factRows([["Time", durationText(ms)]]),
+        code !== undefined && factRows([["Code", code]]),
       );
-      if (loaded === stateOf(call)) return;
+      if (loaded === callState(call)) return;
       const isNew = loaded === undefined || outcome !== undefined;
-      loaded = stateOf(call);
+      loaded = callState(call);
       if (isNew) void load(content, api.get(`calls/${key}`, signal), signal);
     }, signal);
   },
@@ -100,7 +100,7 @@ async function load(content, answer, signal) {
       : jsonText(result, "Result as JSON");
     fill(
       content,
-      isClipped && h("p.warn", "It is larger than what is kept of it."),
+      isClipped && h("p.warn", "Cut, as it is too large to be kept."),
       h("h2", "Arguments"),
       jsonText(params, "Arguments"),
       json && [

@@ -78,7 +78,7 @@ import { Live } from "../kit/live.js";
  * @property {string} title
  * @property {string} subject
  * @property {readonly Fact[]} facts
- * @property {string} [excess] why nobody can say yes
+ * @property {string} [excess] why it cannot be answered with yes
  * @property {Asking} asking
  * @property {"page" | "terminal" | "nobody"} [endedBy]
  * @property {string} [said]
@@ -90,7 +90,7 @@ import { Live } from "../kit/live.js";
  * @property {readonly Question[]} questions
  */
 
-/** What a Computer says of itself. */
+/** The state from a Computer's stream. */
 export class ComputerLive extends Live {
   /** @type {Computer | undefined} */
   computer;

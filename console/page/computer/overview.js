@@ -5,11 +5,11 @@
 /** @import { Computer, Server, ComputerLive } from "./live.js" */
 /** @import { Tone } from "../kit/text.js" */
 import { button, fill, h, keyed } from "../kit/element.js";
-import { rowOf, tableOf } from "../kit/list.js";
+import { dataTable, tableRow } from "../kit/list.js";
 import { command, empty, pill, tile, tileList } from "../kit/parts.js";
 import { clock } from "../kit/text.js";
 
-/** How a Computer is, and its MCP servers. @type {View<ComputerLive>} */
+/** The state of a Computer, and its MCP servers. @type {View<ComputerLive>} */
 export const overview = {
   title: () => "Overview",
   show: (root, { live, signal }) => {
@@ -17,12 +17,12 @@ export const overview = {
     const problems = h("ul.problems");
     const body = h("tbody");
     const nothing = empty(
-      "No MCP server",
+      "No MCP servers",
       "Add one under mcpServers to the file that smcp-computer run reads; with --watch it is started at once. To take over those of Claude Desktop, Cursor or VS Code:",
       command("smcp-computer import --help"),
     );
     const heads = ["MCP server", ...COLUMNS, "Problems"];
-    const table = tableOf({ "aria-labelledby": "servers" }, heads, body);
+    const table = dataTable({ "aria-labelledby": "servers" }, heads, body);
     nothing.hidden = table.hidden = true;
     fill(
       root,
@@ -36,24 +36,29 @@ export const overview = {
     live.subscribe(() => {
       const { computer } = live;
       if (!computer) return;
-      fill(about, tilesOf(computer));
+      fill(about, statusTiles(computer));
       nothing.hidden = computer.servers.length > 0;
       table.hidden = !nothing.hidden;
       keyed(problems, computer.problems, {
-        keyOf: (text) => text,
+        itemKey: (text) => text,
         make: (text) => h("li.problem", text),
       });
       keyed(body, computer.servers, {
-        keyOf: ({ bundleId }) => bundleId,
+        itemKey: ({ bundleId }) => bundleId,
         make: (server) =>
-          rowOf(h("bdi", server.label), COLUMNS, server, problemsOf(server)),
+          tableRow(
+            h("bdi", server.label),
+            COLUMNS,
+            server,
+            problemsCell(server),
+          ),
       });
     }, signal);
   },
 };
 
 /** @param {Computer} computer */
-function tilesOf(computer) {
+function statusTiles(computer) {
   const { name, connection, protocol, office, url, skills, servers, tools } =
     computer;
   const running = servers.filter(({ state }) => state === "running").length;
@@ -96,8 +101,8 @@ const COLUMNS = [
   ["Tools", ({ tools }) => tools, "number"],
 ];
 
-/** Makes the cell of what is wrong; a button alone needs no label. @param {Server} server */
-const problemsOf = ({ problems, authorizeAt }) =>
+/** Makes the cell of problems; a button alone needs no label. @param {Server} server */
+const problemsCell = ({ problems, authorizeAt }) =>
   h(
     "td.texts",
     { "data-label": problems.length > 0 ? "Problems" : undefined },

@@ -1,17 +1,16 @@
 // @ts-check
 /// <reference lib="dom" />
 /*
- * The questions of a Computer, above each of its views. What was typed stays while others come and
- * go, and clicks count only when nothing has moved for a moment. Answers that need all of a question to
- * be shown wait until it was opened and scrolled to its end. The Computer says what is wrong with an
- * answer.
+ * The questions of a Computer, above each of its views. Typed values stay while others come and go, and
+ * clicks count only when nothing has moved for a moment. Answers that need all of a question to be shown
+ * wait until it was opened and scrolled to its end. The Computer checks each answer.
  */
 /** @import { Asking, Field, Question, ComputerLive } from "./live.js" */
 /** @import { Api } from "../kit/api.js" */
 /** @import { View } from "../kit/page.js" */
 import { h, keyed } from "../kit/element.js";
 import { ProblemError } from "../kit/api.js";
-import { fieldset, formOf, labelled, selectOf } from "../kit/fields.js";
+import { fieldset, labelled, plainForm, selectList } from "../kit/fields.js";
 import { notify, problem } from "../kit/parts.js";
 import { createReading } from "./reading.js";
 
@@ -61,15 +60,15 @@ export const withQuestions = (view) => ({
       document.title = open.length === 0
         ? plainTitle
         : `(${open.length}) ${plainTitle}`;
-      const keyOf = (/** @type {Question} */ { id, endedBy }) =>
+      const itemKey = (/** @type {Question} */ { id, endedBy }) =>
         `${id} ${endedBy ?? "open"}`;
       keyed(list, shown, {
-        keyOf,
+        itemKey,
         make: (question) =>
           question.endedBy ? ended(question) : asked(question, api),
-        update: () => {}, // what was typed stays
+        update: () => {}, // typed values stay
       });
-      const now = shown.map(keyOf).join();
+      const now = shown.map(itemKey).join();
       if (now !== before) hold(list);
       before = now;
     }, signal);
@@ -78,13 +77,13 @@ export const withQuestions = (view) => ({
 });
 
 const LOST =
-  "The Computer does not answer, so this may be old; trying again. If it was started anew, open the link that it printed then.";
+  "The Computer does not answer, so this may be outdated; trying again. If it was restarted, open its new link.";
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let released;
 
 /**
- * Ignores clicks for a moment, since what was clicked may just have moved there.
+ * Ignores clicks for a moment, since the button may just have moved there.
  *
  * @param {Element} list
  */
@@ -97,7 +96,7 @@ function hold(list) {
   }, IGNORE_CLICKS_MS);
 }
 
-const WHO = {
+const ENDINGS = {
   page: "Answered on a page",
   terminal: "Answered at the terminal",
   nobody: "Not needed any more",
@@ -107,7 +106,10 @@ const WHO = {
 function ended({ subject, endedBy = "nobody", said }) {
   return h(
     "p.question.ended.muted",
-    h("strong", `${WHO[endedBy]}${endedBy === "nobody" ? "" : `: ${said}`}`),
+    h(
+      "strong",
+      `${ENDINGS[endedBy]}${endedBy === "nobody" ? "" : `: ${said}`}`,
+    ),
     h("bdi", ` ${subject}`),
   );
 }
@@ -127,13 +129,13 @@ function asked(question, api) {
     try {
       await api.post(`questions/${id}`, answer);
     } catch (error) {
-      // Somebody else was first; the stream says who.
+      // Another answer was first, which the stream has.
       if (error instanceof ProblemError && error.status === 409) {
         notify(error.message, "error");
       } else failed(error);
     }
   };
-  const { fields, buttons, submit } = answersOf(asking, id, send);
+  const { fields, buttons, submit } = answerParts(asking, id, send);
   const load = async () => (await api.get(`questions/${id}`)).facts;
   const parts = createReading(question, { load, failed, fields, buttons });
   return h(
@@ -142,16 +144,16 @@ function asked(question, api) {
     h("h3", title),
     excess !== undefined &&
       h("p.problem", `It can only be refused: ${excess}.`),
-    submit ? formOf(UNCHECKED, submit, parts) : parts,
+    submit ? plainForm(UNCHECKED, submit, parts) : parts,
     problems,
   );
 }
 
-/** The Computer says what is wrong. */
+/** The Computer checks the answer. */
 const UNCHECKED = { noValidate: true };
 
 /**
- * What a question is answered with; without `submit` there is no form.
+ * The inputs and buttons of a question; without `submit` there is no form.
  * @typedef {object} Answers
  * @property {readonly HTMLElement[]} fields
  * @property {readonly { element: HTMLButtonElement, needsAll: boolean }[]} buttons
@@ -159,14 +161,14 @@ const UNCHECKED = { noValidate: true };
  */
 
 /**
- * Makes what a question is answered with.
+ * Makes the inputs and buttons of a question.
  *
  * @param {Asking} asking
  * @param {string} id of the question
  * @param {(answer: unknown) => Promise<void>} send
  * @returns {Answers}
  */
-function answersOf({ kind, fields = [], choices = [], ...about }, id, send) {
+function answerParts({ kind, fields = [], choices = [], ...about }, id, send) {
   if (kind === "input") return inputAnswers(about, id, send);
   if (kind === "confirm") {
     const buttons = choices.map(({ answer, label, needsAll }) => ({
@@ -175,7 +177,7 @@ function answersOf({ kind, fields = [], choices = [], ...about }, id, send) {
     }));
     return { fields: [], buttons };
   }
-  const inputs = fields.map((field) => ({ field, ...inputOf(field, id) }));
+  const inputs = fields.map((field) => ({ field, ...fieldInput(field, id) }));
   const submit = () => {
     const content = inputs.map(({ field, read }) => [field.name, read()]);
     // JSON has none of those that are undefined.
@@ -198,7 +200,7 @@ function answersOf({ kind, fields = [], choices = [], ...about }, id, send) {
  */
 function inputAnswers({ type, isSecret = false, options, fallback }, id, send) {
   const isPick = type === "pickString";
-  const { element, read } = inputOf({
+  const { element, read } = fieldInput({
     kind: isPick ? "choice" : "text",
     name: "value",
     label: "Value",
@@ -232,7 +234,7 @@ const button = (label, onClick) =>
   }, label);
 
 /**
- * What a person typed or chose; `undefined` for nothing.
+ * An entered value; `undefined` for none.
  * @typedef {string | number | boolean | string[] | null | undefined} Value
  */
 
@@ -243,7 +245,7 @@ const button = (label, onClick) =>
  * @param {string} question makes ids unique on the page
  * @returns {{ element: HTMLElement, read: () => Value }}
  */
-function inputOf(field, question) {
+function fieldInput(field, question) {
   const id = `${question}-${field.name}`;
   if (field.kind === "choices") return checkboxes(field, id);
   if (field.kind === "boolean") {
@@ -301,7 +303,7 @@ function select(field, id) {
     ? -1
     : options.findIndex(({ value }) => value === String(fallback));
   const labels = options.map(({ label }) => label);
-  const list = selectOf(id, "(no answer)", labels, chosen);
+  const list = selectList(id, "(no answer)", labels, chosen);
   return {
     element: labelled(field, list),
     read: () =>

@@ -1,7 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
 /*
- * What a question shows, and the buttons that wait until a person has seen it: what is long was opened,
+ * The texts of a question, and the buttons that wait until a person has seen them: long texts were opened,
  * and all of it was scrolled to its end.
  */
 /** @import { Child } from "../kit/element.js" */
@@ -12,13 +12,13 @@ import { addText, button, fill, h } from "../kit/element.js";
 const MAX_INDENT = 8;
 
 /**
- * Makes what is read of a question, and the bar of its buttons below.
+ * Makes the texts of a question, and the bar of its buttons below.
  *
  * @param {Question} question
  * @param {object} about
  * @param {() => Promise<readonly Fact[]>} about.load loads the texts whole
  * @param {(error: unknown) => void} about.failed
- * @param {readonly Child[]} about.fields what is filled in, below the texts
+ * @param {readonly Child[]} about.fields inputs below the texts
  * @param {readonly { element: HTMLButtonElement, needsAll: boolean }[]} about.buttons
  * @returns {[body: HTMLElement, bar: HTMLElement]}
  */

@@ -15,11 +15,11 @@ export const tools = {
   show: (root, { api, live, signal }) => {
     const body = h("div.tools");
     const nothing = empty(
-      "No tool yet",
-      "Tools come from MCP servers: see in the overview which of them run.",
+      "No tools yet",
+      "Tools come from MCP servers: the overview shows which of them run.",
     );
     /** @param {string} name */
-    const schemaOf = async (name) => {
+    const loadSchema = async (name) => {
       const { tools } = await api.get("tools", signal);
       const found = tools.find((/** @type {Tool} */ tool) =>
         tool.name === name
@@ -34,12 +34,12 @@ export const tools = {
       nothing,
       placeholder: "name, MCP server or description",
       items: () => live.computer?.tools ?? [],
-      textOf: ({ name, bundleId, description }) =>
+      searchText: ({ name, bundleId, description }) =>
         `${name}\n${bundleId}\n${description}`,
-      keyOf: ({ name, bundleId, description }) =>
+      itemKey: ({ name, bundleId, description }) =>
         JSON.stringify([name, bundleId, description]),
-      make: (tool) => item(tool, () => schemaOf(tool.name)),
-      update: () => {}, // what was unfolded stays
+      make: (tool) => item(tool, () => loadSchema(tool.name)),
+      update: () => {}, // unfolded parts stay
     });
     fill(root, h("h1", "Tools"), list.bar(), nothing, body);
     live.subscribe(list.draw, signal);

@@ -25,12 +25,12 @@ export class ProblemError extends Error {
 }
 
 /**
- * Makes the requests of who holds a token, which is sent in a header alone.
+ * Makes requests with a token, which is sent in a header alone.
  *
  * @param {object} options
  * @param {string} options.token
  * @param {string} options.base the path of the API, relative to the page
- * @param {(problem: ProblemError) => void} options.onRefused told when the token does not count (any more)
+ * @param {(problem: ProblemError) => void} options.onRefused called when the token is refused
  * @returns {Api}
  */
 export function createApi({ token, base, onRefused }) {
@@ -55,11 +55,11 @@ export function createApi({ token, base, onRefused }) {
       throw new ProblemError(
         0,
         "The Server does not answer",
-        "is it running, and can this machine reach it?",
+        "check that it is running and can be reached from this machine",
       );
     }
     if (response.ok) return response;
-    const { problem, field } = await problemOf(response);
+    const { problem, field } = await readProblem(response);
     // Not that of a Computer, which may refuse a question as well.
     const isOfToken = response.status === 403 && field === "Authorization";
     if (response.status === 401 || isOfToken) onRefused(problem);
@@ -82,15 +82,15 @@ export function createApi({ token, base, onRefused }) {
 }
 
 /**
- * Returns what an error says.
+ * Returns the message of an error.
  *
  * @param {unknown} error
  */
-export const messageOf = (error) =>
+export const errorMessage = (error) =>
   error instanceof Error ? error.message : String(error);
 
 /** @param {Response} response */
-async function problemOf(response) {
+async function readProblem(response) {
   /** @type {{ detail?: unknown, errors?: { field?: unknown, fix?: unknown }[] }} */
   const body = await response.json().catch(() => ({}));
   const { field, fix } = body.errors?.[0] ?? {};

@@ -8,7 +8,7 @@
 /** @import { Column } from "./list.js" */
 /** @import { AnyCall } from "./text.js" */
 import { fill, h, link, renew } from "./element.js";
-import { createList, rowOf, tableOf } from "./list.js";
+import { createList, dataTable, tableRow } from "./list.js";
 import { every } from "./parts.js";
 import { clock, durationText, hasFailed, runningText } from "./text.js";
 
@@ -20,7 +20,7 @@ const TICK_MS = 1_000;
  *
  * @param {AnyCall} call
  */
-export const classOf = ({ outcome }) =>
+export const callTone = ({ outcome }) =>
   outcome === undefined
     ? "warn"
     : outcome === "ok"
@@ -30,11 +30,11 @@ export const classOf = ({ outcome }) =>
     : "muted";
 
 /**
- * Says how a call ended, or how far it is.
+ * Returns how a call ended, or how far it is.
  *
  * @param {AnyCall} call
  */
-export function stateOf({ outcome, progress, waiting }) {
+export function callState({ outcome, progress, waiting }) {
   if (outcome !== undefined) return outcome;
   if (waiting || !progress) return runningText({ waiting });
   const { progress: done, total, message } = progress;
@@ -45,7 +45,7 @@ export function stateOf({ outcome, progress, waiting }) {
 /** When a call began, how it ended, and how long it took. @type {readonly Column<AnyCall>[]} */
 export const PROCESS = [
   ["Began", ({ beganAt }) => clock.format(beganAt), "number"],
-  ["Outcome", stateOf, classOf],
+  ["Outcome", callState, callTone],
   [
     "Time",
     ({ ms, beganAt, endedAt = Date.now() }) =>
@@ -74,7 +74,7 @@ export function createCalls(about) {
   const { action, nothing } = about;
   const body = h("tbody");
   const axis = h("th.axis", { scope: "col" }, "Timeline");
-  const table = tableOf(
+  const table = dataTable(
     { class: "cards calls", "aria-label": "Calls" },
     [head, ...columns, axis, ...action ? [h("td")] : []],
     body,
@@ -83,11 +83,11 @@ export function createCalls(about) {
   const ended = new WeakSet();
   /** @param {Call} call */
   const make = (call) => {
-    const row = rowOf(
+    const row = tableRow(
       link(["calls", String(call.key)], String(nameOf(call))),
       columns,
       call,
-      h("td.timeline", h("span", { class: `bar ${classOf(call)}` })),
+      h("td.timeline", h("span", { class: `bar ${callTone(call)}` })),
       action && h("td.actions", isRunning(call) && action(call)),
     );
     if (!isRunning(call)) ended.add(row);
@@ -104,27 +104,15 @@ export function createCalls(about) {
     whole: table,
     make,
     items: () => live.calls.filter(isMeant).toReversed(),
-    textOf: (call) =>
+    searchText: (call) =>
       [nameOf(call), ...words.map(([, value]) => value(call))].join("\n"),
-    keyOf: ({ key }) => String(key),
+    itemKey: ({ key }) => String(key),
     update: (row, call) => {
       if (ended.has(row)) return;
       renew(row, make(call));
       if (!isRunning(call)) ended.add(row);
     },
-    drawn: (calls) => {
-      const span = spanOf(calls);
-      fill(
-        axis,
-        h("span", clock.format(span.from)),
-        " ",
-        h("span", clock.format(span.to)),
-      );
-      for (const [i, call] of calls.entries()) {
-        const bar = body.children[i]?.querySelector(".bar");
-        if (bar instanceof HTMLElement) place(bar, call, span);
-      }
-    },
+    drawn: (calls) => drawTimeline(axis, body, calls),
   });
   every(TICK_MS, signal, () => live.calls.some(isRunning) && list.draw());
   return { ...list, table };
@@ -134,11 +122,32 @@ export function createCalls(about) {
 const isRunning = ({ endedAt }) => endedAt === undefined;
 
 /**
+ * Writes the times of the axis, and moves the bars of the rows.
+ *
+ * @param {HTMLElement} axis
+ * @param {HTMLElement} body
+ * @param {readonly AnyCall[]} calls of its rows
+ */
+function drawTimeline(axis, body, calls) {
+  const span = timeSpan(calls);
+  fill(
+    axis,
+    h("span", clock.format(span.from)),
+    " ",
+    h("span", clock.format(span.to)),
+  );
+  for (const [i, call] of calls.entries()) {
+    const bar = body.children[i]?.querySelector(".bar");
+    if (bar instanceof HTMLElement) place(bar, call, span);
+  }
+}
+
+/**
  * Returns the time that the timeline shows.
  *
  * @param {readonly AnyCall[]} calls
  */
-function spanOf(calls) {
+function timeSpan(calls) {
   const now = Date.now();
   let from = now;
   let to = 0;

@@ -3,11 +3,11 @@
 import { plainText } from "../../../shared/shown_text.ts";
 
 /**
- * What an element may have as a child; `undefined`, `null` and `false` are left out.
+ * A child of an element; `undefined`, `null` and `false` are left out.
  * @typedef {Node | string | number | false | null | undefined} Child
  *
  * `on…` listeners, and `aria-…`, `data-…`, `role` and `for` as attributes; all others are properties.
- * What is `undefined` is left out.
+ * Those that are `undefined` are left out.
  * @typedef {Readonly<Record<string, unknown>>} Props
  */
 
@@ -46,13 +46,13 @@ export function h(name, ...parts) {
       }
       element.setAttribute("href", String(value));
     } else if (/^(class|for|role)$|-/.test(key)) {
-      element.setAttribute(key, textOf(value));
+      element.setAttribute(key, shownText(value));
     } else {
-      Reflect.set(element, key, SHOWN.has(key) ? textOf(value) : value);
+      Reflect.set(element, key, SHOWN.has(key) ? shownText(value) : value);
     }
   }
   element.append(
-    ...nodesOf(props === parts[0] ? parts.slice(1) : parts, keptIn(element)),
+    ...toNodes(props === parts[0] ? parts.slice(1) : parts, keptIn(element)),
   );
   return /** @type {ElementOf<Name>} */ (element);
 }
@@ -81,12 +81,12 @@ export const addText = (element, text) =>
 const MAX_TEXT = 20_000;
 
 /**
- * Shows what is odd in a text by its name, and at most so much of it.
+ * Shows odd characters of a text by their names, and cuts a long text.
  *
  * @param {unknown} value
  * @param {string} [kept] characters that stay
  */
-export function textOf(value, kept = "") {
+export function shownText(value, kept = "") {
   const text = String(value);
   return text.length > MAX_TEXT
     ? `${plainText(text.slice(0, MAX_TEXT), kept)}…`
@@ -106,7 +106,7 @@ export function svg(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     element.setAttribute(name, String(value));
   }
-  element.append(...nodesOf(children, ""));
+  element.append(...toNodes(children, ""));
   return element;
 }
 
@@ -121,21 +121,21 @@ export const button = (text, onClick, props = {}) =>
   h("button", { type: "button", onClick: () => onClick(), ...props }, text);
 
 /**
- * Makes a button of which many have the same text: screen readers say whom it concerns, too.
+ * Makes a button of which many have the same text: screen readers read its target, too.
  *
  * @param {string} text
- * @param {string} whom
+ * @param {string} target
  * @param {() => unknown} onClick
  */
-export const buttonFor = (text, whom, onClick) =>
-  button(text, onClick, { "aria-label": `${text} ${whom}` });
+export const buttonFor = (text, target, onClick) =>
+  button(text, onClick, { "aria-label": `${text} ${target}` });
 
 /**
  * Writes the part of the address after `#`.
  *
  * @param {readonly string[]} segments
  */
-export const hashOf = (segments) =>
+export const viewHash = (segments) =>
   `#/${segments.map(encodeURIComponent).join("/")}`;
 
 /**
@@ -145,16 +145,16 @@ export const hashOf = (segments) =>
  * @param {string} text
  */
 export const link = (segments, text) =>
-  h("a", { href: hashOf(segments) }, h("bdi", text));
+  h("a", { href: viewHash(segments) }, h("bdi", text));
 
 /**
- * Replaces what an element contains.
+ * Replaces the content of an element.
  *
  * @param {Element} element
  * @param {...(Child | readonly Child[])} children
  */
 export const fill = (element, ...children) =>
-  element.replaceChildren(...nodesOf(children, keptIn(element)));
+  element.replaceChildren(...toNodes(children, keptIn(element)));
 
 /**
  * @param {unknown} part
@@ -168,24 +168,24 @@ const isProps = (part) =>
  * @param {readonly unknown[]} children
  * @param {string} kept characters that stay
  */
-const nodesOf = (children, kept) =>
+const toNodes = (children, kept) =>
   children.flat().filter((child) =>
     child !== undefined && child !== null && child !== false
   )
-    .map((child) => child instanceof Node ? child : textOf(child, kept));
+    .map((child) => child instanceof Node ? child : shownText(child, kept));
 
 /** The elements of each list by their keys. @type {WeakMap<Element, Map<string, HTMLElement>>} */
 const lists = new WeakMap();
 
 /**
  * Makes the children of an element those of a list. What stays keeps its element, and with it focus,
- * selection and what is unfolded.
+ * selection and unfolded parts.
  *
  * @template Item
  * @param {Element} container
  * @param {readonly Item[]} items
  * @param {object} element
- * @param {(item: Item) => string} element.keyOf unique in the list
+ * @param {(item: Item) => string} element.itemKey unique in the list
  * @param {(item: Item) => HTMLElement} element.make
  * @param {(element: HTMLElement, item: Item) => void} [element.update] for one that stays; by default
  * its children that differ from those of a new one are replaced
@@ -193,13 +193,13 @@ const lists = new WeakMap();
 export function keyed(
   container,
   items,
-  { keyOf, make, update = (element, item) => renew(element, make(item)) },
+  { itemKey, make, update = (element, item) => renew(element, make(item)) },
 ) {
   const before = lists.get(container) ?? new Map();
   /** @type {Map<string, HTMLElement>} */
   const after = new Map();
   for (const item of items) {
-    const key = keyOf(item);
+    const key = itemKey(item);
     const known = before.get(key);
     if (known) update(known, item);
     after.set(key, known ?? make(item));

@@ -4,7 +4,7 @@
 import { h } from "./element.js";
 
 /**
- * What a person is asked for.
+ * The texts of an input.
  * @typedef {object} Asked
  * @property {string} label
  * @property {string} [description]
@@ -40,7 +40,7 @@ export function labelled(
 }
 
 /**
- * Makes an input with its label beside it, and what follows on the line.
+ * Makes an input with its label beside it, and more on the same line.
  *
  * @param {string} label
  * @param {HTMLInputElement} input
@@ -56,7 +56,7 @@ export const inline = (label, input, ...more) =>
  * @param {() => unknown} onSubmit
  * @param {...(Child | readonly Child[])} content
  */
-export const formOf = (props, onSubmit, ...content) =>
+export const plainForm = (props, onSubmit, ...content) =>
   h(
     "form",
     {
@@ -90,11 +90,11 @@ export const fieldset = (
  * Makes a list to choose from. Its values are positions, since a value may be empty.
  *
  * @param {string} id
- * @param {string | undefined} none what is first, with the value ""; absent where there is no such choice
+ * @param {string | undefined} none the label of the first choice, with the value ""; absent without one
  * @param {readonly unknown[]} labels
- * @param {number} chosen the position of what is chosen at first, or -1
+ * @param {number} chosen the position of the first selection, or -1
  */
-export const selectOf = (id, none, labels, chosen) =>
+export const selectList = (id, none, labels, chosen) =>
   h(
     "select",
     { id },

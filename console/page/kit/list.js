@@ -5,7 +5,7 @@ import { h, keyed } from "./element.js";
 import { inline } from "./fields.js";
 
 /**
- * A column: its head, what it says of an item, and the class of the cell where that is no name.
+ * A column: its head, the value of an item, and the class of the cell where that is no name.
  *
  * @template Item
  * @typedef {readonly [
@@ -22,7 +22,7 @@ import { inline } from "./fields.js";
  * @param {readonly Column<Item>[]} columns
  * @param {Item} item
  */
-const cellsOf = (columns, item) =>
+const rowCells = (columns, item) =>
   columns.map(([head, value, look]) =>
     h(
       "td",
@@ -43,8 +43,8 @@ const cellsOf = (columns, item) =>
  * @param {Item} item
  * @param {...Child} more cells
  */
-export const rowOf = (name, columns, item, ...more) =>
-  h("tr", h("th", { scope: "row" }, name), cellsOf(columns, item), more);
+export const tableRow = (name, columns, item, ...more) =>
+  h("tr", h("th", { scope: "row" }, name), rowCells(columns, item), more);
 
 /**
  * Makes a table, which becomes cards on a telephone.
@@ -53,7 +53,7 @@ export const rowOf = (name, columns, item, ...more) =>
  * @param {readonly (string | HTMLElement | Column<any>)[]} heads
  * @param {HTMLElement} body
  */
-export const tableOf = (props, heads, body) =>
+export const dataTable = (props, heads, body) =>
   h(
     "table",
     { class: "cards", ...props },
@@ -81,20 +81,20 @@ export const tableOf = (props, heads, body) =>
  * @param {string} about.noun such as `calls`
  * @param {string} about.placeholder of the field
  * @param {() => readonly Item[]} about.items in the order in which they are shown
- * @param {(item: Item) => string} about.textOf what the field searches
+ * @param {(item: Item) => string} about.searchText the text that is searched
  * @param {(item: Item) => boolean} [about.fits] of those that may be shown; default all
  * @param {"first" | "latest"} about.which of them are shown where they are many
  * @param {number} about.most that are shown
  * @param {HTMLElement} about.body contains the elements
  * @param {HTMLElement} [about.nothing] is shown instead where there are no items
  * @param {HTMLElement} [about.whole] is hidden then
- * @param {(item: Item) => string} about.keyOf unique in the list
+ * @param {(item: Item) => string} about.itemKey unique in the list
  * @param {(item: Item) => HTMLElement} about.make
  * @param {(element: HTMLElement, item: Item) => void} [about.update] as of `keyed()`
  * @param {(shown: readonly Item[]) => void} [about.drawn] called after all of that
  */
 export function createList(about) {
-  const { noun, placeholder, items, textOf, which, most, body } = about;
+  const { noun, placeholder, items, searchText, which, most, body } = about;
   const { nothing, whole, drawn, fits = () => true } = about;
   const count = h("p.muted", { role: "status" });
   const draw = () => {
@@ -102,7 +102,7 @@ export function createList(about) {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = all.filter((item) => {
       if (!fits(item)) return false;
-      const text = words.length === 0 ? "" : textOf(item).toLowerCase();
+      const text = words.length === 0 ? "" : searchText(item).toLowerCase();
       return words.every((word) => text.includes(word));
     });
     const shown = found.slice(0, most);

@@ -1,12 +1,12 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { Api } from "./api.js" */
-import { messageOf, ProblemError } from "./api.js";
+import { errorMessage, ProblemError } from "./api.js";
 
 /** How long the page waits before it connects again, at first and at most. */
 const RETRY_MS = { first: 500, most: 10_000 };
 
-/** What the stream of events says; each page has its own that takes them. */
+/** The state from the stream of events; each page has its own class for its events. */
 export class Live {
   /** @type {"connecting" | "open" | "lost"} */
   state = "connecting";
@@ -24,7 +24,7 @@ export class Live {
    */
   take(_event, _isFirst) {}
 
-  /** Where the stream goes on, as headers. @returns {Record<string, string>} */
+  /** The headers with which the stream is resumed. @returns {Record<string, string>} */
   headers() {
     return {};
   }
@@ -54,7 +54,7 @@ export class Live {
         delay = RETRY_MS.first;
       } catch (error) {
         if (error instanceof ProblemError && error.status === 401) return;
-        this.problem = messageOf(error);
+        this.problem = errorMessage(error);
       }
       if (signal.aborted) return;
       this.state = "lost";
@@ -64,7 +64,7 @@ export class Live {
     }
   }
 
-  /** Notifies subscribers with the next frame; of a page that is not seen, which gets none, soon. */
+  /** Notifies subscribers with the next frame, or soon on a hidden page, which has no frames. */
   changed() {
     if (this.#isDrawing) return;
     this.#isDrawing = true;

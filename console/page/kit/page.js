@@ -1,23 +1,23 @@
 // @ts-check
 /// <reference lib="dom" />
 /*
- * What every page is: it takes the token from its link, or asks for it, and shows the view that the
- * address names. What a view starts ends with it; the stream of events lasts as long as the token
- * counts.
+ * The frame of every page: it takes the token from its link, or asks for it, and shows the view that the
+ * address names. The work of a view ends with it; the stream of events lasts as long as the token is
+ * valid.
  */
 /** @import { Api } from "./api.js" */
 /** @import { Child } from "./element.js" */
 /** @import { Live } from "./live.js" */
 import { createApi } from "./api.js";
-import { button, fill, h, hashOf, textOf } from "./element.js";
-import { formOf, labelled } from "./fields.js";
+import { button, fill, h, shownText, viewHash } from "./element.js";
+import { labelled, plainForm } from "./fields.js";
 
 /**
- * What a view works with. What it starts ends when `signal` aborts.
+ * The context of a view, whose work ends when `signal` aborts.
  * @template L
  * @typedef {object} Context
  * @property {Api} api
- * @property {L} live what the stream of events says
+ * @property {L} live the state from the stream of events
  * @property {Readonly<Record<string, string>>} params of the route, and of its query
  * @property {AbortSignal} signal
  */
@@ -33,15 +33,15 @@ import { formOf, labelled } from "./fields.js";
 /** @typedef {readonly [route: string, view: View<any>]} Route */
 
 /**
- * A page: what it is called, whom it asks, and its views by their routes.
+ * A page: its name, its API, and its views by their routes.
  * @typedef {object} Page
  * @property {string} name
- * @property {string} base where its API is, relative to the page
- * @property {string} tokenHelp what to give as token
+ * @property {string} base the path of its API, relative to the page
+ * @property {string} tokenHelp where to find the token
  * @property {readonly [Route, ...Route[]]} routes the first is the start
  * @property {readonly string[]} links the routes of the navigation
  * @property {() => Live} live
- * @property {(api: Api) => Child} [account] what belongs to the whole page
+ * @property {(api: Api) => Child} [account] an action of the whole page
  */
 
 /**
@@ -61,7 +61,7 @@ export function run(page) {
 
 /**
  * @param {Page} page
- * @param {string} [problem] why the last token did not count
+ * @param {string} [problem] why the last token was refused
  */
 function signIn(page, problem) {
   document.title = `Sign in · ${page.name}`;
@@ -77,7 +77,7 @@ function signIn(page, problem) {
     h(
       "main.sign-in",
       h("h1.brand", h("span.mark"), page.name),
-      formOf(
+      plainForm(
         {},
         () => {
           const token = input.value.trim();
@@ -93,14 +93,9 @@ function signIn(page, problem) {
   input.focus();
 }
 
-/** What the header says of the stream. */
-const STREAM_TEXTS = {
-  connecting: "Connecting…",
-  open: "Connected",
-  lost: "Connection lost",
-};
-
 /**
+ * Shows a page to the holder of a token.
+ *
  * @param {Page} page
  * @param {string} token
  */
@@ -121,31 +116,17 @@ function open(page, token) {
   const live = page.live();
   void live.follow(api, session.signal);
   const main = h("main", { id: "main", tabIndex: -1 });
-  const start = hashOf(page.links.slice(0, 1));
-  const nav = h(
-    "nav",
-    { "aria-label": "Views" },
-    page.links.map((route) => {
-      const text = `${route[0]?.toUpperCase()}${route.slice(1)}`;
-      return h("a", { href: hashOf([route]) }, text);
-    }),
-  );
-  const stream = h("span.stream", { role: "status" });
-  live.subscribe(() => {
-    const text = STREAM_TEXTS[live.state];
-    if (stream.textContent !== text) stream.textContent = text;
-    stream.className = `stream ${live.state}`;
-  }, session.signal);
+  const nav = navigation(page);
   fill(
     document.body,
     button("Skip to content", () => main.focus(), { class: "skip" }),
     h(
       "header",
-      h("a.brand", { href: start }, h("span.mark"), page.name),
+      h("a.brand", { href: startHash(page) }, h("span.mark"), page.name),
       nav,
       h(
         "div.account",
-        stream,
+        streamState(live, session.signal),
         page.account?.(api),
         button("Sign out", leave),
       ),
@@ -153,31 +134,10 @@ function open(page, token) {
     main,
     h("div", { id: "notices", role: "status", "aria-live": "polite" }),
   );
-  let shown = new AbortController();
+  const views = new Views(page, { api, live, signal: session.signal });
   const show = () => {
-    shown.abort();
-    shown = new AbortController();
-    const { segments, query } = readHash(location.hash);
-    const found = page.routes
-      .map(([route, view]) => ({ view, params: match(route, segments) }))
-      .find(({ params }) => params !== undefined);
-    const { view, params = {} } = found ?? { view: page.routes[0][1] };
-    const all = { ...query, ...params };
-    document.title = textOf(`${view.title(all)} · ${page.name}`);
-    const here = found ? location.hash.split("?")[0] : start;
-    for (const link of nav.querySelectorAll("a")) {
-      const isHere = here === link.hash || here?.startsWith(`${link.hash}/`);
-      if (isHere) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
-    }
-    const root = h("div.view");
-    fill(main, root);
-    view.show(root, {
-      api,
-      live,
-      params: all,
-      signal: AbortSignal.any([shown.signal, session.signal]),
-    });
+    views.show(main);
+    markCurrent(nav, views.isKnown ? location.hash : startHash(page));
   };
   addEventListener("hashchange", () => {
     show();
@@ -185,6 +145,103 @@ function open(page, token) {
     scrollTo(0, 0);
   }, { signal: session.signal });
   show();
+}
+
+/** Returns the address of the first view. @param {Page} page */
+const startHash = (page) => viewHash(page.links.slice(0, 1));
+
+/** Makes the links to the views. @param {Page} page */
+const navigation = (page) =>
+  h(
+    "nav",
+    { "aria-label": "Views" },
+    page.links.map((route) => {
+      const text = `${route[0]?.toUpperCase()}${route.slice(1)}`;
+      return h("a", { href: viewHash([route]) }, text);
+    }),
+  );
+
+/**
+ * Marks the link to the current view.
+ *
+ * @param {HTMLElement} nav
+ * @param {string} hash of the view
+ */
+function markCurrent(nav, hash) {
+  const here = hash.split("?")[0];
+  for (const link of nav.querySelectorAll("a")) {
+    const isHere = here === link.hash || here?.startsWith(`${link.hash}/`);
+    if (isHere) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+/** The states of the stream. */
+const STREAM_TEXTS = {
+  connecting: "Connecting…",
+  open: "Connected",
+  lost: "Connection lost",
+};
+
+/**
+ * Shows the state of the stream.
+ *
+ * @param {Live} live
+ * @param {AbortSignal} signal
+ */
+function streamState(live, signal) {
+  const stream = h("span.stream", { role: "status" });
+  live.subscribe(() => {
+    const text = STREAM_TEXTS[live.state];
+    if (stream.textContent !== text) stream.textContent = text;
+    stream.className = `stream ${live.state}`;
+  }, signal);
+  return stream;
+}
+
+/** The views of a page, of which one is shown at a time. */
+class Views {
+  #page;
+  #context;
+  #shown = new AbortController();
+  /** Whether the address names a view; otherwise the first is shown. */
+  isKnown = false;
+
+  /**
+   * @param {Page} page
+   * @param {Omit<Context<any>, "params">} context
+   */
+  constructor(page, context) {
+    this.#page = page;
+    this.#context = context;
+  }
+
+  /**
+   * Shows the view that the address names, and ends the one before.
+   *
+   * @param {HTMLElement} main
+   */
+  show(main) {
+    const { name, routes } = this.#page;
+    this.#shown.abort();
+    this.#shown = new AbortController();
+    const { segments, query } = readHash(location.hash);
+    const found = routes
+      .map(([route, view]) => ({ view, params: match(route, segments) }))
+      .find(({ params }) => params !== undefined);
+    this.isKnown = found !== undefined;
+    const view = found?.view ?? routes[0][1];
+    const params = { ...query, ...found?.params };
+    document.title = shownText(`${view.title(params)} · ${name}`);
+    const root = h("div.view");
+    fill(main, root);
+    const { signal } = this.#context;
+    view.show(root, {
+      ...this.#context,
+      params,
+      signal: AbortSignal.any([this.#shown.signal, signal]),
+    });
+  }
 }
 
 /**
@@ -228,7 +285,7 @@ function decode(segment) {
   }
 }
 
-/** Where the token is kept until the tab is closed. */
+/** The key under which the token is kept until the tab is closed. */
 const TOKEN = "smcp-token";
 
 /**

@@ -2,7 +2,7 @@
 /// <reference lib="dom" />
 /** @import { Child } from "./element.js" */
 /** @import { Tone } from "./text.js" */
-import { messageOf } from "./api.js";
+import { errorMessage } from "./api.js";
 import { addText, button, h } from "./element.js";
 
 /**
@@ -14,11 +14,11 @@ import { addText, button, h } from "./element.js";
 export const pill = (tone, text) => h("span", { class: `pill ${tone}` }, text);
 
 /**
- * Makes a list of terms and what they are.
+ * Makes a list of terms and values.
  *
  * @param {readonly (readonly [term: string, value: Child])[]} facts
  */
-export const factsOf = (facts) =>
+export const factRows = (facts) =>
   facts.map(([term, value]) =>
     h("div", h("dt", term), h("dd", h("bdi", value)))
   );
@@ -30,10 +30,10 @@ const MAX_TEXT = 10_000;
  * Shows a text with its lines; of a long one the beginning, with a button that adds to it.
  *
  * @param {string} text
- * @param {string} label what it is
+ * @param {string} label its name for screen readers
  * @returns {HTMLElement}
  */
-export function preOf(text, label) {
+export function textBlock(text, label) {
   const pre = h("pre", { tabIndex: 0, role: "region", "aria-label": label });
   let end = 0;
   const add = () => {
@@ -58,7 +58,7 @@ export function preOf(text, label) {
 const isHighSurrogate = (unit) => unit >= 0xd800 && unit <= 0xdbff;
 
 /**
- * Shows the name of something, which unfolds to the whole.
+ * Shows a name, which unfolds to the whole.
  *
  * @param {string} name
  * @param {HTMLElement} whole
@@ -69,24 +69,24 @@ export const folded = (name, whole) => h("details", h("summary", name), whole);
  * Shows a value as JSON.
  *
  * @param {unknown} value
- * @param {string} label what it is
+ * @param {string} label its name for screen readers
  */
 export const jsonText = (value, label) =>
-  preOf(JSON.stringify(value, undefined, 2), label);
+  textBlock(JSON.stringify(value, undefined, 2), label);
 
 /**
  * Shows a command that can be copied.
  *
  * @param {string} text
  */
-export const command = (text) => preOf(text, "Command");
+export const command = (text) => textBlock(text, "Command");
 
 /**
- * Says where a view is: links to those above it.
+ * Makes the path of a view: links to the views above it.
  *
  * @param {...HTMLElement} links
  */
-export const pathOf = (...links) =>
+export const breadcrumbs = (...links) =>
   h("p.path", links.map((each) => [each, " › "]).flat());
 
 /**
@@ -123,7 +123,7 @@ export const tile = (label, value, more) =>
   h("div", h("dt", label), h("dd", h("b", h("bdi", value)), more));
 
 /**
- * Says that there is nothing, and what to do next.
+ * Makes the text of an empty view, with the next step.
  *
  * @param {string} title
  * @param {...Child} more sentences
@@ -137,7 +137,7 @@ export const empty = (title, ...more) =>
   );
 
 /**
- * Loads something now and again and again, and shows what is wrong where that fails.
+ * Loads a value now and repeatedly, and shows problems where that fails.
  *
  * @template Value
  * @param {object} about
@@ -168,7 +168,7 @@ export function loading({ problems, signal, load, show, everyMs }) {
 }
 
 /**
- * Does something again and again while the page is visible.
+ * Repeats work while the page is visible.
  *
  * @param {number} ms
  * @param {AbortSignal} signal
@@ -180,20 +180,20 @@ export function every(ms, signal, work) {
 }
 
 /**
- * Says of which nodes of a cluster nothing is known now.
+ * Names the nodes of a cluster whose entries are missing.
  *
  * @param {any} value an answer of the API
  */
 const missing = (value) => {
   const { unanswered = [], not_operated: closed = [] } = value ?? {};
-  /** @type {[nodes: readonly string[], said: string][]} */
+  /** @type {[nodes: readonly string[], problem: string][]} */
   const kinds = [
     [unanswered, `No answer came from ${unanswered.join(", ")}`],
     [closed, `Started with --no-operator: ${closed.join(", ")}`],
   ];
-  return kinds.filter(([nodes]) => nodes.length > 0).map(([nodes, said]) => {
+  return kinds.filter(([nodes]) => nodes.length > 0).map(([nodes, text]) => {
     const where = nodes.length > 1 ? "these nodes" : "this node";
-    return problem(`${said}: what is on ${where} is missing.`);
+    return problem(`${text}: the entries of ${where} are missing.`);
   });
 };
 
@@ -203,10 +203,10 @@ const missing = (value) => {
  * @param {unknown} error
  */
 export const problem = (error) =>
-  h("p.problem", { role: "alert" }, messageOf(error));
+  h("p.problem", { role: "alert" }, errorMessage(error));
 
 /**
- * Does what a person asked for, and tells how it went.
+ * Shows the outcome of an action of a person.
  *
  * @param {Promise<unknown>} work
  * @param {string} done
@@ -214,14 +214,14 @@ export const problem = (error) =>
 export const attempt = (work, done) =>
   work.then(
     () => notify(done),
-    (error) => notify(messageOf(error), "error"),
+    (error) => notify(errorMessage(error), "error"),
   );
 
 const SHOWN_MS = 8000;
 const MAX_SHOWN = 4;
 
 /**
- * Tells what has happened, to screen readers too.
+ * Shows a notice, to screen readers too.
  *
  * @param {string} text
  * @param {"ok" | "error"} [kind]

@@ -2,14 +2,14 @@
 /// <reference lib="dom" />
 /** @import { Tone } from "./text.js" */
 import { button, h } from "./element.js";
-import { preOf } from "./parts.js";
+import { textBlock } from "./parts.js";
 
 /** Pictures that a browser draws without running anything of them. */
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const SOUNDS = new Set(["audio/wav", "audio/mpeg", "audio/ogg", "audio/webm"]);
 
 /**
- * Shows the result of a tool; all of it is content of somebody else.
+ * Shows the result of a tool; all of it is foreign content.
  *
  * @param {unknown} result a CallToolResult
  * @param {AbortSignal} signal ends its pictures and sounds
@@ -78,7 +78,7 @@ export function blockView(block, signal) {
  * @returns {HTMLElement}
  */
 export function textView(text) {
-  const shown = preOf(text, "Text");
+  const shown = textBlock(text, "Text");
   shown.dir = "auto";
   return shown;
 }
@@ -96,7 +96,7 @@ function mediaView(base64, mimeType, signal) {
   try {
     bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
   } catch {
-    return h("p.bad", `${mimeType}: its data is no base64`);
+    return h("p.bad", `${mimeType}: its data is not base64`);
   }
   const url = URL.createObjectURL(new Blob([bytes], { type }));
   signal.addEventListener("abort", () => URL.revokeObjectURL(url));
@@ -117,7 +117,7 @@ const MAX_ENTRIES = 100;
 const MAX_LEAF = 2000;
 
 /**
- * Shows a value of JSON as a tree, of which only what is unfolded is made.
+ * Shows a value of JSON as a tree, of which only unfolded parts are made.
  *
  * @param {unknown} value
  * @param {string} [name]

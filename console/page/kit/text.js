@@ -1,7 +1,7 @@
 // @ts-check
 
 /**
- * What the pages have in common of a call.
+ * A call, as both pages have it.
  * @typedef {object} AnyCall
  * @property {number} key
  * @property {number} beganAt milliseconds since 1970
@@ -12,7 +12,7 @@
  * @property {{ progress: number, total?: number, message?: string }} [progress]
  */
 
-/** How something is. @typedef {"good" | "warn" | "bad" | "busy" | "muted"} Tone */
+/** The tone of a state. @typedef {"good" | "warn" | "bad" | "busy" | "muted"} Tone */
 
 /**
  * Writes a number of bytes.
@@ -50,7 +50,7 @@ export function durationText(ms) {
 }
 
 /**
- * Says what a call does that has not ended.
+ * Describes the state of a call that has not ended.
  *
  * @param {{ waiting?: string | null | undefined }} call
  */
@@ -62,7 +62,7 @@ export const runningText = ({ waiting }) =>
     : "waits for an answer";
 
 /**
- * Says how a call ended, such as `timeout of the agent`.
+ * Describes how a call ended, such as `timeout of the agent`.
  *
  * @param {Readonly<Record<string, any>>} ended
  */
@@ -72,7 +72,7 @@ export const outcomeText = ({ outcome, ended_by: by }) =>
     : `${outcome} ${outcome === "timeout" ? "of" : "by"} the ${by}`;
 
 /**
- * Returns whether a call failed: nobody is at fault for one that was cancelled, or whose Agent has left.
+ * Returns whether a call failed: one that was cancelled, or whose Agent has left, did not fail.
  *
  * @param {string} outcome
  */

@@ -58,8 +58,8 @@ export class CallTable {
    * @param {Readonly<Record<string, any>>} data of the event
    */
   began(at, data) {
-    const call = callOf(++this.#keys, at, data);
-    const listed = this.#pending.get(idOf(call));
+    const call = readCall(++this.#keys, at, data);
+    const listed = this.#pending.get(callId(call));
     // The list of calls may be faster than the stream.
     if (listed && this.#adopted.delete(listed)) {
       Object.assign(listed, { ...call, key: listed.key });
@@ -75,8 +75,8 @@ export class CallTable {
   ended(at, data) {
     const endKey = ++this.#keys;
     const ms = Number(data["ms"]);
-    const ended = callOf(endKey, at - ms, data);
-    const known = this.#pending.get(idOf(ended));
+    const ended = readCall(endKey, at - ms, data);
+    const known = this.#pending.get(callId(ended));
     Object.assign(known ?? ended, {
       endKey,
       endedAt: at,
@@ -85,7 +85,7 @@ export class CallTable {
       bytes: data["bytes"],
       result: data["result"],
     });
-    this.#pending.delete(idOf(ended));
+    this.#pending.delete(callId(ended));
     if (!known) this.#add(ended);
   }
 
@@ -95,7 +95,7 @@ export class CallTable {
    * @param {Readonly<Record<string, any>>} data of the event
    */
   waits(data) {
-    const known = this.#pending.get(idOf(callOf(0, 0, data)));
+    const known = this.#pending.get(callId(readCall(0, 0, data)));
     if (known) known.waiting = data["waiting"];
   }
 
@@ -121,12 +121,12 @@ export class CallTable {
     const { lastKey } = list;
     const isWhole = !list.partial && !list.unanswered && !list.not_operated;
     const ended = new Set(
-      this.all.filter(({ endKey = 0 }) => endKey > lastKey).map(idOf),
+      this.all.filter(({ endKey = 0 }) => endKey > lastKey).map(callId),
     );
     const listed = new Set();
     for (const each of list.calls) {
-      const call = callOf(++this.#keys, Date.now() - each.ms, each);
-      const id = idOf(call);
+      const call = readCall(++this.#keys, Date.now() - each.ms, each);
+      const id = callId(call);
       listed.add(id);
       const known = this.#pending.get(id);
       if (known) {
@@ -140,7 +140,7 @@ export class CallTable {
     if (isWhole) {
       this.#removeAbsent((call) =>
         (office ?? call.office) === call.office && call.key <= lastKey &&
-        !listed.has(idOf(call))
+        !listed.has(callId(call))
       );
     }
   }
@@ -166,11 +166,11 @@ export class CallTable {
 
   /** @param {Call} call */
   #add(call) {
-    if (call.endedAt === undefined) this.#pending.set(idOf(call), call);
+    if (call.endedAt === undefined) this.#pending.set(callId(call), call);
     this.all.push(call);
     if (this.all.length <= MAX_KEPT + SLACK) return;
     for (const old of this.all.slice(0, -MAX_KEPT)) {
-      const id = idOf(old);
+      const id = callId(old);
       if (this.#pending.get(id) === old) this.#pending.delete(id);
     }
     this.all = this.all.slice(-MAX_KEPT);
@@ -178,7 +178,7 @@ export class CallTable {
 }
 
 /** @param {Pick<Call, "office" | "agent" | "reqId">} call */
-const idOf = ({ office, agent, reqId }) =>
+const callId = ({ office, agent, reqId }) =>
   JSON.stringify([office, agent, reqId]);
 
 /**
@@ -187,7 +187,7 @@ const idOf = ({ office, agent, reqId }) =>
  * @param {Readonly<Record<string, any>>} data
  * @returns {Call}
  */
-const callOf = (key, beganAt, data) => {
+const readCall = (key, beganAt, data) => {
   const { office, agent, computer, request, req_id: reqId } = data;
   const { event, tool, waiting, bytes: sentBytes, params } = data;
   return {

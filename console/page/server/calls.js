@@ -5,15 +5,15 @@
 /** @import { View } from "../kit/page.js" */
 /** @import { Call } from "./call_table.js" */
 /** @import { ServerLive } from "./live.js" */
-import { classOf, createCalls, PROCESS, stateOf } from "../kit/calls.js";
+import { callState, callTone, createCalls, PROCESS } from "../kit/calls.js";
 import { buttonFor, fill, h, link } from "../kit/element.js";
 import {
   attempt,
+  breadcrumbs,
   empty,
-  factsOf,
+  factRows,
   jsonText,
   loading,
-  pathOf,
 } from "../kit/parts.js";
 import { bytesText, durationText } from "../kit/text.js";
 import { askReason } from "./dialog.js";
@@ -25,13 +25,13 @@ const RELOAD_MS = 5000;
 
 /** @type {readonly [Column<Call>, ...Column<Call>[]]} */
 const COLUMNS = [
-  ["Call", (call) => nameOf(call)],
+  ["Call", (call) => callName(call)],
   ["Office", ({ office }) => office],
   ["Agent", ({ agent }) => agent],
   ["Computer", ({ computer }) => computer],
   ...PROCESS,
-  ["Sent", ({ sentBytes }) => sizeOf(sentBytes), "number"],
-  ["Answer", ({ bytes }) => sizeOf(bytes), "number"],
+  ["Sent", ({ sentBytes }) => sizeText(sentBytes), "number"],
+  ["Answer", ({ bytes }) => sizeText(bytes), "number"],
 ];
 
 /** The calls of an office, or of all. @type {View<ServerLive>} */
@@ -40,7 +40,7 @@ export const calls = {
   show: (root, { api, live, signal, params: { office } }) => {
     const problems = h("div");
     const nothing = empty(
-      "No call yet",
+      "No calls yet",
       "Calls in flight are listed, and those that begin while this page is open; those that ended before are not recorded.",
       "To see one now, try a tool: choose an office, a Computer in it, and a tool.",
     );
@@ -83,19 +83,19 @@ export const call = {
   title: ({ key = "" }) => `Call ${key}`,
   show: (root, { api, live, signal, params: { key = "" } }) => {
     const content = h("div");
-    fill(root, pathOf(link(["calls"], "Calls")), content);
+    fill(root, breadcrumbs(link(["calls"], "Calls")), content);
     /** @type {string | undefined} */
     let drawn;
     live.subscribe(() => {
       const call = live.calls.find((each) => String(each.key) === key);
-      const state = call ? stateOf(call) : "none";
+      const state = call ? callState(call) : "none";
       if (state === drawn || (!call && drawn !== undefined)) return;
       drawn = state;
       fill(
         content,
-        call ? partsOf(call, api) : [
+        call ? callView(call, api) : [
           h("h1", "A call"),
-          h("p", "This page has not seen it, or does not keep it any more."),
+          h("p", "Unknown to this page, or not kept any longer."),
         ],
       );
     }, signal);
@@ -106,20 +106,20 @@ export const call = {
  * @param {Call} call
  * @param {Api} api
  */
-const partsOf = (call, api) => [
-  h("h1", h("bdi", nameOf(call))),
+const callView = (call, api) => [
+  h("h1", h("bdi", callName(call))),
   h(
     "dl.facts",
-    factsOf([
+    factRows([
       ["Office", call.office],
       ["Agent", call.agent],
       ["Computer", call.computer],
       ["Request", `${call.request}, ${call.reqId}`],
       ["Began", new Date(call.beganAt).toLocaleString()],
-      ["Outcome", h("span", { class: classOf(call) }, stateOf(call))],
+      ["Outcome", h("span", { class: callTone(call) }, callState(call))],
       ["Time", call.ms === undefined ? "–" : durationText(call.ms)],
-      ["Sent", sizeOf(call.sentBytes)],
-      ["Answer", sizeOf(call.bytes)],
+      ["Sent", sizeText(call.sentBytes)],
+      ["Answer", sizeText(call.bytes)],
     ]),
   ),
   call.outcome === undefined && h("p", cancelButton(call, api)),
@@ -142,10 +142,10 @@ const contents = (value, label) =>
     : jsonText(value, label);
 
 /** @param {number | undefined} bytes */
-const sizeOf = (bytes) => bytes === undefined ? "–" : bytesText(bytes);
+const sizeText = (bytes) => bytes === undefined ? "–" : bytesText(bytes);
 
-/** Names a call: its tool, or what it asks otherwise. @param {Call} call */
-const nameOf = ({ tool, request }) => tool ?? request.replace(/^client:/, "");
+/** Names a call: its tool, or its event without one. @param {Call} call */
+const callName = ({ tool, request }) => tool ?? request.replace(/^client:/, "");
 
 /**
  * Makes a button that ends a call for its Agent.
@@ -154,13 +154,13 @@ const nameOf = ({ tool, request }) => tool ?? request.replace(/^client:/, "");
  * @param {Api} api
  */
 const cancelButton = (call, api) =>
-  buttonFor("Cancel…", nameOf(call), async () => {
+  buttonFor("Cancel…", callName(call), async () => {
     const reason = await askReason({
-      title: `Cancel ${nameOf(call)} of ${call.agent}`,
+      title: `Cancel ${callName(call)} of ${call.agent}`,
       action: "Cancel the call",
     });
     if (reason === undefined) return;
     const path = `offices/${encodeURIComponent(call.office)}/calls/cancel`;
     const cancelled = api.post(path, { req_id: call.reqId, reason });
-    await attempt(cancelled, `${nameOf(call)} was cancelled.`);
+    await attempt(cancelled, `${callName(call)} was cancelled.`);
   });

@@ -2,9 +2,10 @@
 /// <reference lib="dom" />
 /** @import { View } from "../kit/page.js" */
 /** @import { ServerLive } from "./live.js" */
+/** @import { Tried } from "./try_tool.js" */
 import { button, buttonFor, fill, h, link } from "../kit/element.js";
 import { createList } from "../kit/list.js";
-import { empty, loading, panel, pathOf } from "../kit/parts.js";
+import { breadcrumbs, empty, loading, panel } from "../kit/parts.js";
 import { jsonView, textView } from "../kit/result.js";
 import { tryTool } from "./try_tool.js";
 
@@ -19,8 +20,8 @@ import { tryTool } from "./try_tool.js";
  */
 
 /**
- * A Computer: its tools, beside them its MCP servers and windows, and the tool that is tried. What it
- * answers is loaded once, and again by a button: each is a request to the machine of somebody else.
+ * A Computer: its tools, beside them its MCP servers and windows, and the tool that is tried. Each part is
+ * loaded once, and again by a button, as each is a request to another person's machine.
  *
  * @type {View<ServerLive>}
  */
@@ -31,94 +32,125 @@ export const computer = {
     const path = `offices/${encodeURIComponent(office)}/computers/${
       encodeURIComponent(computer)
     }`;
-    /** @type {readonly Tool[]} */
-    let tools = [];
-    /** @type {Readonly<Record<string, unknown>>} */
-    let servers = {};
-    const serverList = h("div.servers");
-    const showServers = () => fill(serverList, serverItems(servers, tools));
     /** @param {string} part */
     const get = (part) => () => api.get(`${path}/${part}`, signal);
-    const toolSection = section(
-      "Tools",
-      signal,
-      get("tools"),
-      (content, answer) => {
-        tools = answer.tools;
-        showTools(content, answer.problems);
-        showServers();
-        return tools.length;
-      },
-    );
+    const panel = new ToolPanel({ api, live, path, signal });
+    const servers = new ServerList();
+    const tools = section("Tools", signal, get("tools"), (content, answer) => {
+      showTools(content, answer, panel, chosen);
+      servers.show({ tools: answer.tools });
+      return answer.tools.length;
+    });
     const others = [
       section("MCP servers", signal, get("config"), (content, answer) => {
-        servers = answer.servers;
-        fill(content, serverList);
-        showServers();
-        return Object.keys(servers).length;
+        fill(content, servers.element);
+        servers.show({ servers: answer.servers });
+        return Object.keys(answer.servers).length;
       }),
       section("Windows", signal, get("desktop"), (content, { desktops }) => {
         showWindows(content, desktops);
         return desktops.length;
       }),
     ];
-    const tried = h("div.panel.try", { hidden: true });
-    const bench = h("div.bench", toolSection, tried, h("div.side", others));
     fill(
       root,
-      pathOf(link(["offices"], "Offices"), link(["offices", office], office)),
+      breadcrumbs(
+        link(["offices"], "Offices"),
+        link(["offices", office], office),
+      ),
       h("h1", h("bdi", computer)),
-      h("p.jump", [toolSection, ...others].map(jumpTo)),
-      bench,
+      h("p.jump", [tools, ...others].map(jumpTo)),
+      h("div.bench", tools, panel.element, h("div.side", others)),
     );
-
-    /**
-     * @param {HTMLElement} content
-     * @param {readonly string[]} [problems] which tools are left out, and why
-     */
-    function showTools(content, problems = []) {
-      const body = h("ul.tools");
-      const open = (/** @type {Tool} */ tool) => {
-        tried.hidden = false;
-        bench.classList.add("open");
-        fill(tried, tryTool({ api, live, path, tool, signal }));
-        for (const button of body.querySelectorAll("button")) {
-          const isOpen = button.dataset["tool"] === tool.name;
-          button.setAttribute("aria-pressed", String(isOpen));
-        }
-      };
-      const list = createList({
-        noun: "tools",
-        which: "first",
-        most: 200,
-        body,
-        placeholder: "name or description",
-        items: () => tools,
-        textOf: ({ name, description }) => `${name}\n${description}`,
-        keyOf: ({ name }) => name,
-        make: (tool) =>
-          toolItem(tool, () => {
-            open(tool);
-            tried.scrollIntoView({ block: "nearest" });
-            tried.querySelector("h3")?.focus({ preventScroll: true });
-          }),
-        update: () => {},
-      });
-      const nothing = empty(
-        "No tool yet",
-        "Its MCP servers offer none, or are still starting.",
-      );
-      fill(
-        content,
-        problems.map((text) => h("p.problem", text)),
-        tools.length === 0 ? nothing : [list.bar(), body],
-      );
-      list.draw();
-      const known = tools.find(({ name }) => name === chosen);
-      if (known) open(known);
-    }
   },
 };
+
+/** The panel in which a tool is tried, beside the list of tools. */
+class ToolPanel {
+  element = h("div.panel.try", { hidden: true });
+  #context;
+
+  /** @param {Omit<Tried, "tool">} context */
+  constructor(context) {
+    this.#context = context;
+  }
+
+  /** @param {Tool} tool */
+  open(tool) {
+    this.element.hidden = false;
+    this.element.parentElement?.classList.add("open");
+    fill(this.element, tryTool({ ...this.#context, tool }));
+  }
+
+  focus() {
+    this.element.scrollIntoView({ block: "nearest" });
+    this.element.querySelector("h3")?.focus({ preventScroll: true });
+  }
+}
+
+/**
+ * Shows the tools of a Computer.
+ *
+ * @param {HTMLElement} content
+ * @param {{ tools: readonly Tool[], problems?: readonly string[] }} answer with the reasons why tools are left out
+ * @param {ToolPanel} panel
+ * @param {string | undefined} chosen the name of the tool that is open at first
+ */
+function showTools(content, { tools, problems = [] }, panel, chosen) {
+  const body = h("ul.tools");
+  /** @param {Tool} tool */
+  const open = (tool) => {
+    panel.open(tool);
+    for (const button of body.querySelectorAll("button")) {
+      const isOpen = button.dataset["tool"] === tool.name;
+      button.setAttribute("aria-pressed", String(isOpen));
+    }
+  };
+  const list = createList({
+    noun: "tools",
+    which: "first",
+    most: 200,
+    body,
+    placeholder: "name or description",
+    items: () => tools,
+    searchText: ({ name, description }) => `${name}\n${description}`,
+    itemKey: ({ name }) => name,
+    make: (tool) =>
+      toolItem(tool, () => {
+        open(tool);
+        panel.focus();
+      }),
+    update: () => {},
+  });
+  const nothing = empty(
+    "No tools yet",
+    "Its MCP servers have none, or are still starting.",
+  );
+  fill(
+    content,
+    problems.map((text) => h("p.problem", text)),
+    tools.length === 0 ? nothing : [list.bar(), body],
+  );
+  list.draw();
+  const known = tools.find(({ name }) => name === chosen);
+  if (known) open(known);
+}
+
+/** The MCP servers of a Computer, each with the number of its tools, which are loaded apart. */
+class ServerList {
+  element = h("div.servers");
+  /** @type {Readonly<Record<string, unknown>>} */
+  #servers = {};
+  /** @type {readonly Tool[]} */
+  #tools = [];
+
+  /** @param {{ servers?: Readonly<Record<string, unknown>>, tools?: readonly Tool[] }} loaded */
+  show({ servers = this.#servers, tools = this.#tools }) {
+    this.#servers = servers;
+    this.#tools = tools;
+    fill(this.element, serverItems(servers, tools));
+  }
+}
 
 /** Makes a button that leads to a section. @param {HTMLElement} section */
 function jumpTo(section) {
@@ -130,7 +162,7 @@ function jumpTo(section) {
 }
 
 /** @param {Tool} tool */
-const serverOf = ({ meta }) => meta?.["a2c_mcp_server"];
+const serverName = ({ meta }) => meta?.["a2c_mcp_server"];
 
 /**
  * @param {Tool} tool
@@ -138,7 +170,7 @@ const serverOf = ({ meta }) => meta?.["a2c_mcp_server"];
  */
 const toolItem = (tool, onTry) => {
   const { name, description } = tool;
-  const server = serverOf(tool);
+  const server = serverName(tool);
   return h(
     "li",
     button(h("bdi", name), onTry, {
@@ -158,14 +190,14 @@ function serverItems(servers, tools) {
   const entries = Object.entries(servers);
   if (entries.length === 0) {
     return [empty(
-      "No MCP server",
+      "No MCP servers",
       "Its owner adds them to the file that smcp-computer run reads.",
     )];
   }
   return entries.map(([name, about]) => {
     const { type, disabled } =
       /** @type {Record<string, unknown>} */ (about ?? {});
-    const count = tools.filter((tool) => serverOf(tool) === name).length;
+    const count = tools.filter((tool) => serverName(tool) === name).length;
     const isOff = disabled === true;
     return h(
       "details.item",
@@ -192,7 +224,7 @@ function showWindows(content, windows) {
     content,
     windows.length === 0 &&
       empty(
-        "No window open",
+        "No windows",
         "Windows are resources of MCP servers with a window:// address, which can be subscribed to.",
       ),
     windows.map((window) => {

@@ -104,7 +104,7 @@ export class Seconds {
 }
 
 /**
- * Adds what was so in a second, and drops what is too old.
+ * Adds the sample of a second, and drops those that are too old.
  *
  * @template {{ at: number }} Item
  * @param {Item[]} list oldest first
@@ -122,7 +122,7 @@ const PER_DOUBLING = 8;
 /** The durations of the first bucket, in milliseconds. */
 const LEAST_MS = 0.05;
 
-/** Counts durations in a small space: what it says of them is off by at most 5 %. */
+/** Counts durations in little memory: quantiles are off by at most 5 %. */
 export class Histogram {
   #counts = new Uint32Array(BUCKETS);
   /** How many were counted. */
@@ -158,7 +158,7 @@ const MINUTE = 60;
 /**
  * Returns the marks of an axis of values from 0: two to four steps of 1, 2 or 5 times a power of ten.
  *
- * @param {number} most what it must reach
+ * @param {number} most the value that they reach at least
  * @returns {number[]}
  */
 export function ticksTo(most) {

@@ -2,7 +2,7 @@
 /// <reference lib="dom" />
 /** @import { Api } from "../kit/api.js" */
 import { button, h } from "../kit/element.js";
-import { formOf, labelled } from "../kit/fields.js";
+import { labelled, plainForm } from "../kit/fields.js";
 import { attempt } from "../kit/parts.js";
 
 /**
@@ -23,7 +23,7 @@ import { attempt } from "../kit/parts.js";
 let dialogs = 0;
 
 /**
- * Asks for what an action needs, in a dialog.
+ * Asks for the values of an action, in a dialog.
  *
  * @param {{ title: string, text?: string, action: string, fields: readonly Field[] }} about
  * @returns {Promise<Record<string, string> | undefined>} `undefined` when it was cancelled
@@ -31,7 +31,7 @@ let dialogs = 0;
 export function ask({ title, text, action, fields }) {
   const id = `dialog-${++dialogs}`;
   const inputs = fields.map((field) => {
-    const input = inputOf(field, `${id}-${field.name}`);
+    const input = fieldInput(field, `${id}-${field.name}`);
     return { field, input, element: labelled(field, input) };
   });
   const update = () => {
@@ -42,7 +42,7 @@ export function ask({ title, text, action, fields }) {
       input.disabled = element.hidden = other?.input.value !== value;
     }
   };
-  const form = formOf(
+  const form = plainForm(
     { onChange: update },
     () => dialog.close("done"),
     h("h2", { id }, title),
@@ -74,7 +74,7 @@ export function ask({ title, text, action, fields }) {
 }
 
 /**
- * Asks why an operator does something.
+ * Asks for the reason of an action.
  *
  * @param {{ title: string, text?: string, action: string }} about
  * @returns {Promise<string | undefined>} `undefined` when it was cancelled
@@ -88,7 +88,7 @@ export async function askReason(about) {
 export const REASON = {
   name: "reason",
   label: "Reason",
-  description: "Those whom it concerns get it, and the audit log has it.",
+  description: "Sent to the members concerned, and kept in the audit log.",
   maxLength: 200,
 };
 
@@ -96,7 +96,7 @@ export const REASON = {
  * @param {Field} field
  * @param {string} id
  */
-const inputOf = (field, id) =>
+const fieldInput = (field, id) =>
   field.options
     ? h(
       "select",
@@ -118,7 +118,7 @@ const inputOf = (field, id) =>
 
 /** Of how many offices the members are read, to list the keys that are used. */
 const MAX_OFFICES = 100;
-/** How many names say who uses a key. */
+/** The most names of members beside a key. */
 const MAX_NAMES = 3;
 /** The choice of a key that is not listed. */
 const OTHER = "other";
@@ -186,8 +186,7 @@ const send = (api, principal, reason) =>
   );
 
 /**
- * Returns the keys that members use, with who uses them; nothing where that cannot be read, since a key can
- * be typed.
+ * Returns the keys in use, with their members; none where these cannot be read, since a key can be typed.
  *
  * @param {Api} api
  */

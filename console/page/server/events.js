@@ -13,13 +13,13 @@ import {
  */
 
 /**
- * Writes what an event says as a sentence.
+ * Describes an event in a sentence.
  *
  * @param {string} event
  * @param {LogEvent["data"]} data
  * @returns {string}
  */
-export function sentenceOf(event, data) {
+export function eventSentence(event, data) {
   const { name, role, agent, computer, by, address, principal, reason } = data;
   const what = data["tool"] ??
     String(data["request"] ?? "").replace(/^client:/, "");
@@ -64,13 +64,13 @@ export function sentenceOf(event, data) {
 }
 
 /**
- * Returns how an event looks.
+ * Returns the tone of an event.
  *
  * @param {string} event
  * @param {LogEvent["data"]} data
  * @returns {Tone}
  */
-export function toneOf(event, { outcome, level }) {
+export function eventTone(event, { outcome, level }) {
   if (event === "call_ended") {
     return outcome === "ok" ? "good" : hasFailed(outcome) ? "bad" : "muted";
   }

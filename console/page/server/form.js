@@ -1,23 +1,23 @@
 // @ts-check
 /// <reference lib="dom" />
 /*
- * The form for a tool's arguments, as their JSON Schema describes them; what has no field of its own
- * is written as JSON, and so may be the whole.
+ * The form for a tool's arguments, as their JSON Schema describes them; values without a field of their
+ * own are written as JSON, and so may be the whole.
  */
 /** @import { FormField } from "./form_schema.js" */
 import { button, buttonFor, h } from "../kit/element.js";
-import { fieldset, labelled, selectOf } from "../kit/fields.js";
+import { fieldset, labelled, selectList } from "../kit/fields.js";
 import { FieldError, objectOf, planForm, readText } from "./form_schema.js";
 
 /**
- * What a person fills in.
+ * A form for a person.
  * @typedef {object} Form
  * @property {HTMLElement} element
- * @property {() => unknown} read throws {@link FieldError}, and shows where
+ * @property {() => unknown} read throws a {@link FieldError}, and shows it at its field
  */
 
 /**
- * A part of a form; what is `undefined` is not sent.
+ * A part of a form; `undefined` is not sent.
  * @typedef {{ element: HTMLElement, read: () => unknown }} Part
  *
  * @typedef {(field: FormField, id: string) => Part} Maker
@@ -62,7 +62,7 @@ export function createForm(schema) {
       try {
         asJson.write(readFields());
       } catch {
-        // What is not complete yet stays in the fields.
+        // Incomplete values stay in the fields.
       }
     }
     show();
@@ -135,7 +135,7 @@ function makeChoice(field, id) {
   const { options = [], initial, isRequired } = field;
   const isOnly = isRequired && options.length === 1;
   const none = isRequired ? "(choose)" : "(not sent)";
-  const list = selectOf(
+  const list = selectList(
     id,
     isOnly ? undefined : none,
     options,
@@ -243,7 +243,7 @@ const MAKERS = {
 };
 
 /**
- * Shows at an input that what is read there is refused.
+ * Shows at an input that its value is refused.
  *
  * @template Value
  * @param {HTMLElement} input

@@ -1,6 +1,6 @@
 // @ts-check
 
-/** What is beyond it is written as JSON. */
+/** Deeper values are written as JSON. */
 const MAX_DEPTH = 4;
 const MAX_FIELDS = 60;
 const MAX_OPTIONS = 200;
@@ -23,8 +23,8 @@ const MAX_OPTIONS = 200;
 /** @typedef {Readonly<Record<string, unknown>>} Schema */
 
 /**
- * Plans a form for a JSON Schema of an object. What has no field of its own, or would have too many, is
- * a field for JSON; no schema makes it work without bound.
+ * Plans a form for a JSON Schema of an object. A value without a field of its own, or with too many, is
+ * entered as JSON; the work is bounded for any schema.
  *
  * @param {unknown} schema
  * @returns {FormField} a group, or one for JSON
@@ -48,17 +48,17 @@ function planField(name, schema, { isRequired, depth, plan }) {
   const field = {
     kind: "json",
     name,
-    label: textOf(about["title"]) || name,
-    description: textOf(about["description"]),
+    label: shortText(about["title"]) || name,
+    description: shortText(about["description"]),
     isRequired,
     ...(about["default"] !== undefined && { initial: about["default"] }),
   };
   if (plan.left < 0 || COMBINED.some((key) => about[key] !== undefined)) {
     return field;
   }
-  const options = optionsOf(about);
+  const options = readOptions(about);
   if (options) return { ...field, kind: "choice", options };
-  const type = typeOf(about);
+  const type = readType(about);
   switch (type) {
     case "string":
       return { ...field, kind: "text", rules: textRules(about) };
@@ -92,7 +92,7 @@ function planGroup(field, about, depth, plan) {
   const properties = isObject(about["properties"]) ? about["properties"] : {};
   const names = Object.keys(properties);
   const isOpen = additionalProperties !== false;
-  // An object of any properties has no fields; beyond a depth, a form helps nobody.
+  // An object of any properties has no fields; beyond a depth, a form is of no use.
   if (
     depth >= MAX_DEPTH || names.length > plan.left ||
     (depth > 0 && (names.length === 0 || isOpen))
@@ -120,7 +120,7 @@ const COMBINED = [
 const SCALARS = ["text", "number", "integer", "boolean", "choice"];
 
 /** @param {Schema} about */
-function optionsOf(about) {
+function readOptions(about) {
   const { const: only, enum: listed } = about;
   if (only !== undefined) return [only];
   if (!Array.isArray(listed)) return undefined;
@@ -130,7 +130,7 @@ function optionsOf(about) {
 }
 
 /** @param {Schema} about */
-function typeOf(about) {
+function readType(about) {
   const { type, properties } = about;
   if (typeof type === "string") return type;
   return type === undefined && isObject(properties) ? "object" : undefined;
@@ -138,7 +138,7 @@ function typeOf(about) {
 
 /** @param {Schema} about */
 const textRules = ({ minLength: minlength, maxLength: maxlength, format }) =>
-  rulesOf({ minlength, maxlength, type: FORMATS.get(format) });
+  inputRules({ minlength, maxlength, type: FORMATS.get(format) });
 
 /** The inputs of a browser for formats; others are text. @type {Map<unknown, string>} */
 const FORMATS = new Map(
@@ -147,10 +147,14 @@ const FORMATS = new Map(
 
 /** @param {Schema} about */
 const numberRules = ({ minimum: min, maximum: max, multipleOf, type }) =>
-  rulesOf({ min, max, step: multipleOf ?? (type === "integer" ? 1 : "any") });
+  inputRules({
+    min,
+    max,
+    step: multipleOf ?? (type === "integer" ? 1 : "any"),
+  });
 
 /** @param {Readonly<Record<string, unknown>>} rules */
-const rulesOf = (rules) =>
+const inputRules = (rules) =>
   Object.fromEntries(
     Object.entries(rules)
       .filter(([, value]) =>
@@ -160,7 +164,8 @@ const rulesOf = (rules) =>
   );
 
 /** @param {unknown} value */
-const textOf = (value) => typeof value === "string" ? value.slice(0, 2000) : "";
+const shortText = (value) =>
+  typeof value === "string" ? value.slice(0, 2000) : "";
 
 /**
  * @param {unknown} value
@@ -169,7 +174,7 @@ const textOf = (value) => typeof value === "string" ? value.slice(0, 2000) : "";
 const isObject = (value) =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What a person has entered does not fit a field. */
+/** An entered value does not fit its field. */
 export class FieldError extends Error {
   /**
    * @param {string} label of the field
@@ -182,7 +187,7 @@ export class FieldError extends Error {
 }
 
 /**
- * Reads what was entered into a field without parts.
+ * Reads the entered value of a field without parts.
  *
  * @param {FormField} field
  * @param {string} text
@@ -208,13 +213,13 @@ export function readText({ kind, label, isRequired }, text) {
   } catch (error) {
     throw new FieldError(
       label || "Arguments",
-      error instanceof Error ? error.message : "no JSON",
+      error instanceof Error ? error.message : "invalid JSON",
     );
   }
 }
 
 /**
- * Makes an object of entries, whatever their names are.
+ * Makes an object of entries, of any names.
  *
  * @param {readonly (readonly [string, unknown])[]} entries those that are `undefined` are left out
  */

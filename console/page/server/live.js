@@ -1,6 +1,6 @@
 // @ts-check
 /// <reference lib="dom" />
-/* What a Server's stream says: the latest calls and events, and counts of the last minutes. */
+/* The state from a Server's stream: the latest calls and events, and counts of the last minutes. */
 /** @import { PendingCalls } from "./call_table.js" */
 /** @import { LogEvent } from "./events.js" */
 import { button, h } from "../kit/element.js";
@@ -21,13 +21,13 @@ const SLACK = 500;
 /** Of how many offices the calls are counted: those that changed last. */
 const MAX_PULSES = 5000;
 
-/** What a Server says; the stream goes on where it was when it ended. */
+/** The state from a Server's stream, which is resumed after a lost connection. */
 export class ServerLive extends Live {
   #calls = new CallTable();
   /** The newest, oldest first. @type {LogEvent[]} */
   log = [];
   seconds = new Seconds();
-  /** What the processes said of themselves, oldest first. @type {Sample[]} */
+  /** The state of the processes, oldest first. @type {Sample[]} */
   samples = [];
   /** When the page began to count, in milliseconds since 1970. */
   openedAt = Date.now();
@@ -114,16 +114,16 @@ export class ServerLive extends Live {
   }
 }
 
-/** How often a list is drawn at most: nobody reads faster, and clicks need a moment. */
+/** The least time between two drawings of a list: people do not read faster, and clicks need a moment. */
 const DRAW_MS = 250;
 
 /**
- * Draws whenever the stream has said something, but not too often, and not while it is stopped.
+ * Draws after events of the stream, but not too often, and not while it is stopped.
  *
  * @param {ServerLive} live
  * @param {AbortSignal} signal
  * @param {() => void} draw
- * @returns {HTMLElement} stops it, and lets it go on; it says so where the stream is lost
+ * @returns {HTMLElement} a button that stops and resumes it, with the state of the stream
  */
 export function drawing(live, signal, draw) {
   let isPaused = false;

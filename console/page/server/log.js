@@ -4,17 +4,17 @@
 /** @import { ServerLive } from "./live.js" */
 /** @import { LogEvent } from "./events.js" */
 import { fill, h } from "../kit/element.js";
-import { createList, tableOf } from "../kit/list.js";
+import { createList, dataTable } from "../kit/list.js";
 import { empty } from "../kit/parts.js";
 import { jsonView } from "../kit/result.js";
 import { clock } from "../kit/text.js";
-import { sentenceOf, toneOf } from "./events.js";
+import { eventSentence, eventTone } from "./events.js";
 import { drawing } from "./live.js";
 
-/** The most of one event that is shown on its line, in characters. */
+/** The longest text of an event on its line, in characters. */
 const MAX_TEXT = 500;
 
-/** What happens, as it comes. @type {View<ServerLive>} */
+/** The events of the stream, as they come. @type {View<ServerLive>} */
 export const log = {
   title: () => "Log",
   show: (root, { live, signal }) => {
@@ -26,10 +26,10 @@ export const log = {
       onChange: () => list.draw(),
     });
     const nothing = empty(
-      "Nothing has happened yet",
-      "Events are listed as they come, from when this page was opened: joins, calls, refusals, and what the Server logs.",
+      "No events yet",
+      "Events since this page was opened appear here: joins, calls, refusals, and the lines of the Server's log.",
     );
-    const table = tableOf(
+    const table = dataTable(
       { class: "cards log", "aria-labelledby": "log" },
       ["Time", "Event", "Office", "What"],
       body,
@@ -43,9 +43,9 @@ export const log = {
       whole: table,
       placeholder: "any words",
       items: () => live.log.toReversed(),
-      textOf: (each) => `${each.event} ${textOf(each)}`,
+      searchText: (each) => `${each.event} ${fieldsText(each)}`,
       fits: ({ event }) => withCalls.checked || !event.startsWith("call_"),
-      keyOf: ({ key }) => String(key),
+      itemKey: ({ key }) => String(key),
       make: row,
       update: () => {}, // an event does not change
     });
@@ -66,7 +66,7 @@ export const log = {
 const texts = new WeakMap();
 
 /** @param {LogEvent} each */
-function textOf(each) {
+function fieldsText(each) {
   const known = texts.get(each);
   if (known !== undefined) return known;
   const { at: _at, event: _event, ...fields } = each.data;
@@ -83,7 +83,7 @@ function row(each) {
   return h(
     "tr",
     h("td.short.number", clock.format(each.at)),
-    h("th", { scope: "row", class: `dot ${toneOf(event, data)}` }, event),
+    h("th", { scope: "row", class: `dot ${eventTone(event, data)}` }, event),
     h("td.clip", h("bdi", data["office"] ?? "")),
     h("td", details(each)),
   );
@@ -104,9 +104,9 @@ function details(each) {
     },
     h(
       "summary.clip",
-      h("bdi", sentenceOf(event, data).slice(0, MAX_TEXT)),
+      h("bdi", eventSentence(event, data).slice(0, MAX_TEXT)),
       " ",
-      h("bdi.muted", textOf(each).slice(0, MAX_TEXT)),
+      h("bdi.muted", fieldsText(each).slice(0, MAX_TEXT)),
     ),
     fields,
   );

@@ -1,148 +1,208 @@
 // @ts-check
 /// <reference lib="dom" />
+/** @import { Api } from "../kit/api.js" */
+/** @import { Child } from "../kit/element.js" */
 /** @import { Column } from "../kit/list.js" */
 /** @import { View } from "../kit/page.js" */
 /** @import { ServerLive } from "./live.js" */
 import { ProblemError } from "../kit/api.js";
-import { button, buttonFor, fill, h, hashOf, link } from "../kit/element.js";
-import { createList, rowOf, tableOf } from "../kit/list.js";
+import { button, buttonFor, fill, h, link, viewHash } from "../kit/element.js";
+import { createList, dataTable, tableRow } from "../kit/list.js";
 import {
   attempt,
+  breadcrumbs,
   command,
   empty,
   loading,
-  pathOf,
   pill,
   tile,
   tileList,
 } from "../kit/parts.js";
 import { agoText, bytesText, outcomeText, sinceText } from "../kit/text.js";
 import { ask, canRevoke, REASON, revoke } from "./dialog.js";
-import { sentenceOf } from "./events.js";
-import { ORDER, pulseTiles, stateOf } from "./offices.js";
+import { eventSentence } from "./events.js";
+import { officeState, ORDER, pulseTiles } from "./offices.js";
 import { Pulse } from "./counts.js";
 
 const RELOAD_MS = 2000;
 
-/** How an office is, and its members. @type {View<ServerLive>} */
+/** The state of an office, and its members. @type {View<ServerLive>} */
 export const office = {
   title: ({ office = "" }) => office,
   show: (root, { api, live, signal, params: { office = "" } }) => {
     const problems = h("div");
     const state = h("span");
     const tiles = tileList();
-    const body = h("tbody");
-    const content = h("div", { hidden: true });
-    const nothing = h("div");
-    /** @type {readonly Member[]} */
-    let members = [];
-    /** @param {Member} member */
-    const buttonsOf = (member) => {
-      const { name, principal = "" } = member;
-      const revokeIt = () => revoke(api, principal).then(reload);
-      return [
-        buttonFor("Kick…", name, () => kick(member)),
-        canRevoke(principal) && button("Revoke key…", revokeIt, {
-          "aria-label": `Revoke ${principal}… ${name}`,
-        }),
-      ];
+    const hint = new EmptyOffice(office);
+    const list = new MemberList(
+      office,
+      (member) => memberButtons(office, member, api, () => reload()),
+    );
+    const content = h("div", { hidden: true }, tiles, list.elements);
+    fill(
+      root,
+      officeHead(office, "members", state),
+      problems,
+      hint.element,
+      content,
+    );
+    /** @param {readonly Member[]} members empty for an office that may not be seen, too */
+    const show = (members) => {
+      const isEmpty = members.length === 0;
+      content.hidden = isEmpty;
+      fill(state, !isEmpty && pill(...officeState(countMembers(members))));
+      if (!isEmpty) fill(tiles, memberTiles(members, live.pulseOf(office)));
+      list.show(members);
+      hint.show(isEmpty);
     };
-    /** @param {Member} member */
-    const kick = async ({ id, name }) => {
-      const answer = await ask({
-        title: `Kick ${name} out of ${office}`,
-        action: "Kick",
-        fields: [REASON, {
-          name: "hold",
-          label: "Seconds in which it cannot join again",
-          type: "number",
-          value: "60",
-          min: "0",
-          max: "86400",
-        }],
-      });
-      if (!answer) return;
-      const kicked = api.post(`members/${encodeURIComponent(id)}/kick`, {
-        reason: answer["reason"],
-        hold_ms: Math.round(Number(answer["hold"]) * 1000),
-      });
-      await attempt(kicked, `${name} was kicked.`);
-      await reload();
-    };
-    const list = createList({
-      noun: "members",
-      which: "first",
-      most: 200,
-      body,
-      placeholder: "name, address or principal",
-      items: () => members,
-      textOf: ({ name, address = "", principal = "" }) =>
-        `${name}\n${address}\n${principal}`,
-      keyOf: ({ id }) => id,
-      make: (member) => {
-        const buttons = h("td.actions", buttonsOf(member));
-        return rowOf(nameOf(office, member), COLUMNS, member, buttons);
-      },
-    });
-    const heads = ["Member", ...COLUMNS, h("td")];
-    fill(content, tiles, list.bar(), tableOf({}, heads, body));
-    let hadMembers = false;
-    /** @param {readonly Member[]} found empty where nobody is, or where that is not to be seen */
-    const take = (found) => {
-      members = found.toSorted((a, b) =>
-        ORDER.compare(a.role, b.role) || ORDER.compare(a.name, b.name)
-      );
-      content.hidden = found.length === 0;
-      if (found.length > 0) {
-        hadMembers = true;
-        nothing.replaceChildren();
-        fill(state, pill(...stateOf(countsOf(members))));
-        fill(tiles, tilesOf(members, live.pulseOf(office)));
-        list.draw();
-        return;
-      }
-      body.replaceChildren();
-      state.replaceChildren();
-      if (nothing.children.length > 0) return; // what was selected in it stays
-      const [title, hint] = hadMembers
-        ? [
-          `Nobody is in ${office} now`,
-          "Its last member has left. One that joins is shown here, such as:",
-        ]
-        : [
-          `Nobody is in ${office}, or you may not see it`,
-          "A member that joins is shown here, such as:",
-        ];
-      const join = `--office ${quoted(office)} --url ${location.origin}`;
-      const run = command(`smcp-computer run --config computer.json ${join}`);
-      fill(nothing, empty(String(title), hint, run));
-    };
-    const head = officeHead(office, "members", state);
-    fill(root, head, problems, nothing, content);
+    const path = `offices/${encodeURIComponent(office)}/members`;
     const reload = loading({
       problems,
       signal,
       everyMs: RELOAD_MS,
       load: () =>
-        api.get(`offices/${encodeURIComponent(office)}/members`, signal)
-          .catch((error) => {
-            // An office without members is no failure of the page.
-            if (error instanceof ProblemError && error.status === 404) {
-              return { members: [] };
-            }
-            throw error;
-          }),
-      show: (answer) => take(answer.members),
+        api.get(path, signal).catch((error) => {
+          // An office without members is no failure of the page.
+          if (error instanceof ProblemError && error.status === 404) {
+            return { members: [] };
+          }
+          throw error;
+        }),
+      show: (answer) => show(answer.members),
     });
   },
 };
+
+/** The members of an office, with a filter. */
+class MemberList {
+  /** @type {readonly Member[]} */
+  #members = [];
+  #list;
+  /** The filter, and the table. @type {readonly HTMLElement[]} */
+  elements;
+
+  /**
+   * @param {string} office
+   * @param {(member: Member) => readonly Child[]} buttons
+   */
+  constructor(office, buttons) {
+    const body = h("tbody");
+    this.#list = createList({
+      noun: "members",
+      which: "first",
+      most: 200,
+      body,
+      placeholder: "name, address or principal",
+      items: () => this.#members,
+      searchText: ({ name, address = "", principal = "" }) =>
+        `${name}\n${address}\n${principal}`,
+      itemKey: ({ id }) => id,
+      make: (member) => {
+        const actions = h("td.actions", buttons(member));
+        return tableRow(memberName(office, member), COLUMNS, member, actions);
+      },
+    });
+    const heads = ["Member", ...COLUMNS, h("td")];
+    this.elements = [this.#list.bar(), dataTable({}, heads, body)];
+  }
+
+  /** @param {readonly Member[]} members */
+  show(members) {
+    this.#members = members.toSorted((a, b) =>
+      ORDER.compare(a.role, b.role) || ORDER.compare(a.name, b.name)
+    );
+    this.#list.draw();
+  }
+}
+
+/** The hint of an office without members: how to join it. */
+class EmptyOffice {
+  element = h("div");
+  #office;
+  #hadMembers = false;
+
+  /** @param {string} office */
+  constructor(office) {
+    this.#office = office;
+  }
+
+  /** @param {boolean} isEmpty */
+  show(isEmpty) {
+    if (!isEmpty) {
+      this.#hadMembers = true;
+      this.element.replaceChildren();
+      return;
+    }
+    // A selection in it stays.
+    if (this.element.children.length > 0) return;
+    const title = this.#hadMembers
+      ? `${this.#office} has no members now`
+      : `${this.#office} has no members, or you may not see it`;
+    const join = `--office ${quoted(this.#office)} --url ${location.origin}`;
+    fill(
+      this.element,
+      empty(
+        title,
+        "New members appear here, such as:",
+        command(`smcp-computer run --config computer.json ${join}`),
+      ),
+    );
+  }
+}
+
+/**
+ * Makes the buttons that kick a member, and revoke its key.
+ *
+ * @param {string} office
+ * @param {Member} member
+ * @param {Api} api
+ * @param {() => Promise<void>} reload
+ */
+function memberButtons(office, member, api, reload) {
+  const { name, principal = "" } = member;
+  const revokeIt = () => revoke(api, principal).then(reload);
+  return [
+    buttonFor("Kick…", name, () => kick(office, member, api).then(reload)),
+    canRevoke(principal) && button("Revoke key…", revokeIt, {
+      "aria-label": `Revoke ${principal}… ${name}`,
+    }),
+  ];
+}
+
+/**
+ * Kicks a member, after a question.
+ *
+ * @param {string} office
+ * @param {Member} member
+ * @param {Api} api
+ */
+async function kick(office, { id, name }, api) {
+  const answer = await ask({
+    title: `Kick ${name} out of ${office}`,
+    action: "Kick",
+    fields: [REASON, {
+      name: "hold",
+      label: "Seconds in which it cannot join again",
+      type: "number",
+      value: "60",
+      min: "0",
+      max: "86400",
+    }],
+  });
+  if (!answer) return;
+  const kicked = api.post(`members/${encodeURIComponent(id)}/kick`, {
+    reason: answer["reason"],
+    hold_ms: Math.round(Number(answer["hold"]) * 1000),
+  });
+  await attempt(kicked, `${name} was kicked.`);
+}
 
 /** @param {string} name as a word of a command */
 const quoted = (name) =>
   /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 
 /** @param {readonly Member[]} members */
-const countsOf = (members) => {
+const countMembers = (members) => {
   const agent = members.find(({ role }) => role === "agent");
   return {
     agent: agent?.name ?? null,
@@ -155,9 +215,9 @@ const countsOf = (members) => {
  * @param {readonly Member[]} members
  * @param {Pulse} [pulse]
  */
-function tilesOf(members, pulse = new Pulse()) {
+function memberTiles(members, pulse = new Pulse()) {
   const now = Date.now();
-  const { agent, computers, pending_calls: pending } = countsOf(members);
+  const { agent, computers, pending_calls: pending } = countMembers(members);
   const { last } = pulse;
   return [
     tile("Agent", agent ?? "none"),
@@ -168,7 +228,7 @@ function tilesOf(members, pulse = new Pulse()) {
       "Last event",
       last ? agoText(last.at, now) : "–",
       last
-        ? h("bdi", sentenceOf(last.event, last.data).slice(0, 120))
+        ? h("bdi", eventSentence(last.event, last.data).slice(0, 120))
         : "none yet",
     ),
   ];
@@ -191,7 +251,7 @@ function tilesOf(members, pulse = new Pulse()) {
  */
 
 /**
- * Makes the head of the views of an office: where one is, and the links between the views.
+ * Makes the head of the views of an office: the path, and the links between the views.
  *
  * @param {string} office
  * @param {"members" | "calls"} here
@@ -199,14 +259,14 @@ function tilesOf(members, pulse = new Pulse()) {
  * @returns {HTMLElement[]}
  */
 export const officeHead = (office, here, state) => [
-  pathOf(link(["offices"], "Offices")),
+  breadcrumbs(link(["offices"], "Offices")),
   h("h1", h("bdi", office), state && " ", state),
   h(
     "nav.tabs",
     { "aria-label": "Office" },
     [
-      ["members", "Members", hashOf(["offices", office])],
-      ["calls", "Calls", hashOf(["offices", office, "calls"])],
+      ["members", "Members", viewHash(["offices", office])],
+      ["calls", "Calls", viewHash(["offices", office, "calls"])],
     ].map(([name, text, href]) => {
       const current = name === here ? "page" : undefined;
       return h("a", { href, "aria-current": current }, text);
@@ -218,7 +278,7 @@ export const officeHead = (office, here, state) => [
  * @param {string} office
  * @param {Member} member
  */
-const nameOf = (office, { role, name }) =>
+const memberName = (office, { role, name }) =>
   role === "agent"
     ? h("bdi", name)
     : link(["offices", office, "computers", name], name);

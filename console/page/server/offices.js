@@ -7,7 +7,7 @@
 /** @import { LogEvent } from "./events.js" */
 /** @import { ServerLive } from "./live.js" */
 import { fill, h, keyed, link, svg } from "../kit/element.js";
-import { createList, rowOf, tableOf } from "../kit/list.js";
+import { createList, dataTable, tableRow } from "../kit/list.js";
 import {
   command,
   empty,
@@ -20,10 +20,10 @@ import {
 } from "../kit/parts.js";
 import { agoText, bytesText, clock, sinceText } from "../kit/text.js";
 import { Pulse, PULSE_MINUTES } from "./counts.js";
-import { sentenceOf, toneOf } from "./events.js";
+import { eventSentence, eventTone } from "./events.js";
 
 const RELOAD_MS = 2000;
-/** How often what the stream says is drawn. */
+/** How often news of the stream are drawn. */
 const DRAW_MS = 1000;
 /** The latest events that are shown, calls left out. */
 const MAX_EVENTS = 12;
@@ -32,65 +32,23 @@ export const ORDER = new Intl.Collator();
 
 /** @typedef {{ office: string, node?: string, agent: string | null, computers: number, pending_calls: number }} Office */
 
-/** What is alive: counts, the offices with their calls of the last minutes, and the latest events. @type {View<ServerLive>} */
+/** Counts, the offices with their calls of the last minutes, and the latest events. @type {View<ServerLive>} */
 export const offices = {
   title: () => "Offices",
   show: (root, { api, live, signal }) => {
     const problems = h("div");
     const tiles = tileList();
-    const body = h("tbody");
-    const quiet = h(
-      "p.muted",
-      "Who joins, leaves or is refused is listed here as it happens.",
-    );
-    const events = h("ol.events");
-    const nothing = empty(
-      "Nobody is in an office",
-      "An office exists while it has members. Start a Computer, whose MCP servers become tools:",
-      command(
-        `smcp-computer run --config computer.json --office home --url ${location.origin}`,
-      ),
-      "Then an Agent can use them:",
-      command(`smcp-agent tools --office home --url ${location.origin}`),
-    );
-    const columns = h("div.beside", { hidden: true });
-    nothing.hidden = true;
-    /** @type {Office[]} */
-    let offices = [];
+    const list = new OfficeList(live);
+    const latest = new LatestEvents();
+    list.whole.append(latest.element);
+    fill(root, h("h1", "Offices"), problems, tiles, list.nothing, list.whole);
     /** @type {any} */
     let status;
-    const list = createList({
-      noun: "offices",
-      which: "first",
-      most: 200,
-      body,
-      nothing,
-      whole: columns,
-      placeholder: "name of an office or Agent",
-      items: () => offices,
-      textOf: ({ office, agent }) => `${office}\n${agent ?? ""}`,
-      keyOf: ({ office }) => office,
-      make: (office) => row(office, live.pulseOf(office.office)),
-    });
-    fill(
-      columns,
-      h("div", list.bar(), tableOf({}, HEADS, body)),
-      panel("latest", ["Latest events"], link(["log"], "Log"), quiet, events),
-    );
-    fill(root, h("h1", "Offices"), problems, tiles, nothing, columns);
     const draw = () => {
       if (status === undefined) return;
-      fill(tiles, tilesOf(status, live, Date.now()));
+      fill(tiles, statusTiles(status, live, Date.now()));
       list.draw();
-      const shown = live.log.filter(({ event, data }) =>
-        !event.startsWith("call_") && (event !== "open" || data["missed"])
-      ).slice(-MAX_EVENTS).reverse();
-      quiet.hidden = shown.length > 0;
-      keyed(events, shown, {
-        keyOf: ({ key }) => String(key),
-        make: eventItem,
-        update: () => {},
-      });
+      latest.show(live.log);
     };
     loading({
       problems,
@@ -106,8 +64,7 @@ export const offices = {
       },
       show: (answer) => {
         status = answer.counts;
-        offices = answer.offices;
-        offices.sort((a, b) => ORDER.compare(a.office, b.office));
+        list.offices = answer.offices;
         draw();
       },
     });
@@ -115,12 +72,94 @@ export const offices = {
   },
 };
 
+/** The offices, with a filter. */
+class OfficeList {
+  /** @type {Office[]} */
+  #offices = [];
+  #list;
+  /** The list, and beside it the latest events. */
+  whole = h("div.beside", { hidden: true });
+  /** Shown instead while there are no offices. */
+  nothing = noOffices();
+
+  /** @param {ServerLive} live */
+  constructor(live) {
+    const body = h("tbody");
+    this.nothing.hidden = true;
+    this.#list = createList({
+      noun: "offices",
+      which: "first",
+      most: 200,
+      body,
+      nothing: this.nothing,
+      whole: this.whole,
+      placeholder: "name of an office or Agent",
+      items: () => this.#offices,
+      searchText: ({ office, agent }) => `${office}\n${agent ?? ""}`,
+      itemKey: ({ office }) => office,
+      make: (office) => row(office, live.pulseOf(office.office)),
+    });
+    fill(this.whole, h("div", this.#list.bar(), dataTable({}, HEADS, body)));
+  }
+
+  /** @param {readonly Office[]} offices */
+  set offices(offices) {
+    this.#offices = offices.toSorted((a, b) =>
+      ORDER.compare(a.office, b.office)
+    );
+  }
+
+  draw() {
+    this.#list.draw();
+  }
+}
+
+const noOffices = () =>
+  empty(
+    "No offices",
+    "An office exists while it has members. Start a Computer, whose MCP servers become tools:",
+    command(
+      `smcp-computer run --config computer.json --office home --url ${location.origin}`,
+    ),
+    "Then an Agent can use them:",
+    command(`smcp-agent tools --office home --url ${location.origin}`),
+  );
+
+/** The latest events, calls left out. */
+class LatestEvents {
+  #quiet = h(
+    "p.muted",
+    "Members that join or leave, and refused clients, appear here.",
+  );
+  #events = h("ol.events");
+  element = panel(
+    "latest",
+    ["Latest events"],
+    link(["log"], "Log"),
+    this.#quiet,
+    this.#events,
+  );
+
+  /** @param {readonly LogEvent[]} log oldest first */
+  show(log) {
+    const shown = log.filter(({ event, data }) =>
+      !event.startsWith("call_") && (event !== "open" || data["missed"])
+    ).slice(-MAX_EVENTS).reverse();
+    this.#quiet.hidden = shown.length > 0;
+    keyed(this.#events, shown, {
+      itemKey: ({ key }) => String(key),
+      make: eventItem,
+      update: () => {},
+    });
+  }
+}
+
 /**
  * @param {any} status
  * @param {ServerLive} live
  * @param {number} now
  */
-function tilesOf(status, live, now) {
+function statusTiles(status, live, now) {
   const { process, nodes = [] } = status;
   return [
     tile("Offices", status.offices),
@@ -144,12 +183,12 @@ function tilesOf(status, live, now) {
 }
 
 /**
- * Returns how an office is.
+ * Returns the state of an office.
  *
  * @param {Pick<Office, "agent" | "computers" | "pending_calls">} office
  * @returns {[Tone, string]}
  */
-export const stateOf = ({ agent, computers, pending_calls: pending }) =>
+export const officeState = ({ agent, computers, pending_calls: pending }) =>
   agent === null
     ? ["warn", "no Agent"]
     : computers === 0
@@ -163,7 +202,7 @@ export const stateOf = ({ agent, computers, pending_calls: pending }) =>
  * @param {Pulse | undefined} pulse
  */
 const row = (office, pulse) =>
-  rowOf(
+  tableRow(
     [
       link(["offices", office.office], office.office),
       office.node !== undefined && h("small", ` at node ${office.node}`),
@@ -174,7 +213,7 @@ const row = (office, pulse) =>
 
 /** @type {readonly Column<Office & { pulse: Pulse | undefined }>[]} */
 const COLUMNS = [
-  ["State", (office) => pill(...stateOf(office)), ""],
+  ["State", (office) => pill(...officeState(office)), ""],
   ["Agent", ({ agent }) => agent ?? h("span.muted", "none")],
   ["Computers", ({ computers }) => computers, "number"],
   ["In flight", ({ pending_calls: pending }) => pending, "number"],
@@ -184,7 +223,7 @@ const COLUMNS = [
     ({ pulse: { last } = new Pulse() }) =>
       last
         ? [
-          h("bdi.clip", sentenceOf(last.event, last.data)),
+          h("bdi.clip", eventSentence(last.event, last.data)),
           h("small", agoText(last.at, Date.now())),
         ]
         : h("span.muted", "none yet"),
@@ -201,11 +240,11 @@ const HEADS = ["Office", ...COLUMNS.map(([head]) => head)].map((head) =>
 const eventItem = ({ at, event, data }) =>
   h(
     "li",
-    { class: toneOf(event, data) },
+    { class: eventTone(event, data) },
     h("small", clock.format(at)),
     h(
       "div",
-      h("bdi", sentenceOf(event, data).slice(0, 300)),
+      h("bdi", eventSentence(event, data).slice(0, 300)),
       data["office"] !== undefined &&
         h("small", " in ", h("bdi", data["office"])),
     ),
@@ -227,7 +266,7 @@ function sparkline(bars) {
       );
       return height === 0 ? "" : `M${2 * i} 24v-${height}h1.5v${height}z`;
     }).join("");
-  const { calls, failed } = totalOf(bars);
+  const { calls, failed } = sumBars(bars);
   const count = calls === 0
     ? "no call"
     : calls === 1
@@ -250,7 +289,7 @@ function sparkline(bars) {
 }
 
 /** @param {readonly Bar[]} bars */
-const totalOf = (bars) => ({
+const sumBars = (bars) => ({
   calls: bars.reduce((all, { calls }) => all + calls, 0),
   failed: bars.reduce((all, { failed }) => all + failed, 0),
 });
@@ -261,7 +300,7 @@ const totalOf = (bars) => ({
  * @param {readonly Bar[]} bars oldest first
  */
 export function pulseTiles(bars) {
-  const { calls, failed } = totalOf(bars);
+  const { calls, failed } = sumBars(bars);
   return [
     tile(`Calls in ${PULSE_MINUTES} min`, calls, sparkline(bars)),
     tile(

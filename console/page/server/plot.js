@@ -8,9 +8,11 @@ import { clock } from "../kit/text.js";
 const HEIGHT = 168;
 /** The room of the axes. */
 const MARGIN = { left: 58, right: 10, top: 10, bottom: 22 };
+/** The axis of time. */
+const BOTTOM = HEIGHT - MARGIN.bottom;
 /** How lines look. @type {readonly Tone[]} */
 const TONES = ["busy", "warn", "bad", "good", "muted", "muted"];
-/** What a label of the time has left of its middle beyond the margin. */
+/** The width of half a label of the time, beyond the margin. */
 const HALF_LABEL = 6;
 
 /** Writes minutes of a day. */
@@ -24,74 +26,151 @@ const minutes = new Intl.DateTimeFormat(undefined, {
  * A line: one value for each second, oldest first; `undefined` where there is none.
  * @typedef {{ name: string, values: readonly (number | undefined)[] }} Line
  *
- * @typedef {object} Plot
- * @property {HTMLElement} element
- * @property {(lines: readonly Line[], last: number) => void} draw with the second of the last values
- * @property {(second: number | undefined) => void} mark moves the crosshair to a second since 1970
+ * The look of a plot.
+ * @typedef {object} PlotStyle
+ * @property {string} title
+ * @property {(value: number) => string} text writes a value
+ * @property {number} least the least range of the axis of values
+ * @property {(second: number | undefined) => void} onMark moves the crosshairs of all plots
+ * @property {readonly Tone[]} [tones] of its lines
  */
 
 /**
- * Makes a plot of lines over the last minutes, with axes and a crosshair, which follows the pointer and
- * the arrow keys.
- *
- * @param {object} about
- * @param {string} about.title
- * @param {(value: number) => string} about.text writes a value
- * @param {number} about.least what the axis of values shows at least
- * @param {(second: number | undefined) => void} about.onMark moves the crosshairs of all plots
- * @param {readonly Tone[]} [about.tones] of its lines
- * @returns {Plot}
+ * A plot of lines over the last minutes, with axes and a crosshair, which follows the pointer and the
+ * arrow keys.
  */
-export function createPlot({ title, text, least, onMark, tones = TONES }) {
-  const grid = svg("g", { class: "grid" });
-  const curves = svg("g");
-  const cross = svg("g", { class: "cross" });
-  const drawing = svg("svg", { role: "img" }, grid, curves, cross);
-  const legend = h("ul.legend");
-  const slider = h("input", {
-    type: "range",
-    min: "0",
-    "aria-label": `${title}: time`,
-    onInput: () => onMark(first() + slider.valueAsNumber),
-    onBlur: () => onMark(undefined),
-    onPointermove: (/** @type {PointerEvent} */ { offsetX }) =>
-      onMark(first() + Math.round(offsetX / slider.clientWidth * most())),
-    onPointerleave: () => onMark(undefined),
-  });
-  const element = h(
-    "figure.plot",
-    h("figcaption", title),
-    h("div.area", drawing, slider),
-    legend,
+export class Plot {
+  /** @type {HTMLElement} */
+  element;
+  #style;
+  #grid = svg("g", { class: "grid" });
+  #curves = svg("g");
+  #cross = svg("g", { class: "cross" });
+  #drawing = svg(
+    "svg",
+    { role: "img" },
+    this.#grid,
+    this.#curves,
+    this.#cross,
   );
+  #legend = h("ul.legend");
+  #slider;
   /** @type {readonly Line[]} */
-  let lines = [];
-  let last = 0;
-  /** @type {number | undefined} */
-  let marked;
-  /** @param {number} i */
-  const toneOf = (i) => tones[i % tones.length] ?? "muted";
-  const most = () => Math.max(1, (lines[0]?.values.length ?? 0) - 1);
-  const first = () => last - most();
+  #lines = [];
+  /** The second of the last values. */
+  #last = 0;
+  /** The second of the crosshair. @type {number | undefined} */
+  #marked;
 
-  const render = () => {
-    const width = Math.max(240, drawing.clientWidth);
-    drawing.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-    const ticks = ticksTo(
-      Math.max(
-        least,
-        ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)),
+  /** @param {PlotStyle} style */
+  constructor(style) {
+    this.#style = style;
+    this.#slider = this.#createSlider();
+    this.element = h(
+      "figure.plot",
+      h("figcaption", style.title),
+      h("div.area", this.#drawing, this.#slider),
+      this.#legend,
+    );
+  }
+
+  /**
+   * Draws lines.
+   *
+   * @param {readonly Line[]} lines
+   * @param {number} last the second of the last values
+   */
+  draw(lines, last) {
+    this.#lines = lines;
+    this.#last = last;
+    this.#render();
+  }
+
+  /**
+   * Moves the crosshair.
+   *
+   * @param {number | undefined} second since 1970; `undefined` removes it
+   */
+  mark(second) {
+    this.#marked = second;
+    this.#render();
+  }
+
+  #createSlider() {
+    const { title, onMark } = this.#style;
+    const slider = h("input", {
+      type: "range",
+      min: "0",
+      "aria-label": `${title}: time`,
+      onInput: () => onMark(this.#first + slider.valueAsNumber),
+      onBlur: () => onMark(undefined),
+      onPointermove: (/** @type {PointerEvent} */ { offsetX }) => {
+        const part = offsetX / slider.clientWidth;
+        onMark(this.#first + Math.round(part * this.#most));
+      },
+      onPointerleave: () => onMark(undefined),
+    });
+    return slider;
+  }
+
+  /** The position of the last values. */
+  get #most() {
+    return Math.max(1, (this.#lines[0]?.values.length ?? 0) - 1);
+  }
+
+  /** The second of the first values. */
+  get #first() {
+    return this.#last - this.#most;
+  }
+
+  /** The position of the crosshair, if it is in the plot. */
+  get #place() {
+    const place = (this.#marked ?? NaN) - this.#first;
+    return place >= 0 && place <= this.#most ? place : undefined;
+  }
+
+  #render() {
+    const scale = this.#createScale();
+    this.#drawing.setAttribute("viewBox", `0 0 ${scale.width} ${HEIGHT}`);
+    this.#drawGrid(scale);
+    fill(
+      this.#curves,
+      this.#lines.map(({ values }, i) =>
+        svg("path", {
+          class: this.#toneOf(i),
+          d: linePath(values, scale.x, scale.y),
+        })
       ),
     );
+    this.#drawCross(scale);
+    this.#drawLegend();
+  }
+
+  #createScale() {
+    const width = Math.max(240, this.#drawing.clientWidth);
+    const values = this.#lines.flatMap(({ values }) =>
+      values.map((value) => value ?? 0)
+    );
+    const ticks = ticksTo(Math.max(this.#style.least, ...values));
     const top = ticks.at(-1) ?? 1;
     const right = width - MARGIN.right;
-    const bottom = HEIGHT - MARGIN.bottom;
-    /** @param {number} i */
-    const x = (i) => MARGIN.left + i * (right - MARGIN.left) / most();
-    /** @param {number} value */
-    const y = (value) => bottom - value * (bottom - MARGIN.top) / top;
+    const step = (right - MARGIN.left) / this.#most;
+    return {
+      width,
+      right,
+      ticks,
+      /** @param {number} i */
+      x: (i) => MARGIN.left + i * step,
+      /** @param {number} value */
+      y: (value) => BOTTOM - value * (BOTTOM - MARGIN.top) / top,
+    };
+  }
+
+  /** @param {Scale} scale */
+  #drawGrid({ right, ticks, x, y }) {
+    const { text } = this.#style;
     fill(
-      grid,
+      this.#grid,
       ticks.map((value) => [
         rule(MARGIN.left, y(value), right, y(value)),
         label(
@@ -101,70 +180,88 @@ export function createPlot({ title, text, least, onMark, tones = TONES }) {
           value === 0 ? "0" : text(value),
         ),
       ]).flat(),
-      minutesOf(first(), last).map((at) => [
-        rule(x(at - first()), bottom, x(at - first()), bottom + 4),
-        label(
-          Math.min(x(at - first()), right - HALF_LABEL),
-          HEIGHT - 4,
-          "middle",
-          minutes.format(at * 1000),
-        ),
-      ]).flat(),
+      minutesOf(this.#first, this.#last).map((at) => {
+        const middle = x(at - this.#first);
+        return [
+          rule(middle, BOTTOM, middle, BOTTOM + 4),
+          label(
+            Math.min(middle, right - HALF_LABEL),
+            HEIGHT - 4,
+            "middle",
+            minutes.format(at * 1000),
+          ),
+        ];
+      }).flat(),
     );
+  }
+
+  /** @param {Scale} scale */
+  #drawCross({ x, y }) {
+    const place = this.#place;
+    if (place === undefined) return this.#cross.replaceChildren();
     fill(
-      curves,
-      lines.map(({ values }, i) =>
-        svg("path", { class: toneOf(i), d: pathOf(values, x, y) })
-      ),
-    );
-    const place = marked === undefined ? undefined : marked - first();
-    const isMarked = place !== undefined && place >= 0 && place <= most();
-    fill(
-      cross,
-      isMarked && rule(x(place), MARGIN.top, x(place), bottom),
-      isMarked && lines.map(({ values }, i) => {
+      this.#cross,
+      rule(x(place), MARGIN.top, x(place), BOTTOM),
+      this.#lines.map(({ values }, i) => {
         const value = values[place];
         return value !== undefined && svg("circle", {
-          class: toneOf(i),
+          class: this.#toneOf(i),
           cx: x(place),
           cy: y(value),
           r: 3.5,
         });
       }),
     );
-    const now = lines.map(({ name, values }) =>
-      said(name, values.findLast((value) => value !== undefined))
+  }
+
+  /** Writes the values at the crosshair, or the latest. */
+  #drawLegend() {
+    const place = this.#place;
+    const now = this.#lines.map(({ name, values }) =>
+      this.#valueText(name, values.findLast((value) => value !== undefined))
     );
-    const then = isMarked
-      ? lines.map(({ name, values }) => said(name, values[place]))
-      : now;
-    const time = isMarked ? clock.format((first() + place) * 1000) : "";
+    const then = place === undefined ? now : this.#lines.map((
+      { name, values },
+    ) => this.#valueText(name, values[place]));
+    const time = place === undefined
+      ? ""
+      : clock.format((this.#first + place) * 1000);
     fill(
-      legend,
-      then.map((each, i) => h("li", { class: toneOf(i) }, each)),
-      isMarked && h("li.time.muted", time),
+      this.#legend,
+      then.map((each, i) => h("li", { class: this.#toneOf(i) }, each)),
+      place !== undefined && h("li.time.muted", time),
     );
-    drawing.setAttribute("aria-label", `${title}; ${now.join(", ")}`);
-    slider.max = String(most());
-    if (!isMarked) slider.value = slider.max;
-    slider.setAttribute("aria-valuetext", `${time} ${then.join(", ")}`.trim());
-  };
+    const { title } = this.#style;
+    this.#drawing.setAttribute("aria-label", `${title}; ${now.join(", ")}`);
+    this.#slider.max = String(this.#most);
+    if (place === undefined) this.#slider.value = this.#slider.max;
+    this.#slider.setAttribute(
+      "aria-valuetext",
+      `${time} ${then.join(", ")}`.trim(),
+    );
+  }
+
   /** @param {string} name @param {number | undefined} value */
-  const said = (name, value) =>
-    `${name}: ${value === undefined ? "–" : text(value)}`;
-  return {
-    element,
-    draw: (newLines, newLast) => {
-      lines = newLines;
-      last = newLast;
-      render();
-    },
-    mark: (second) => {
-      marked = second;
-      render();
-    },
-  };
+  #valueText(name, value) {
+    return `${name}: ${value === undefined ? "–" : this.#style.text(value)}`;
+  }
+
+  /** @param {number} i */
+  #toneOf(i) {
+    const { tones = TONES } = this.#style;
+    return tones[i % tones.length] ?? "muted";
+  }
 }
+
+/**
+ * Where times and values are in the drawing.
+ * @typedef {object} Scale
+ * @property {number} width
+ * @property {number} right
+ * @property {readonly number[]} ticks
+ * @property {(i: number) => number} x
+ * @property {(value: number) => number} y
+ */
 
 /** @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
 const rule = (x1, y1, x2, y2) => svg("line", { x1, y1, x2, y2 });
@@ -178,7 +275,7 @@ const label = (x, y, anchor, text) =>
  * @param {(i: number) => number} x
  * @param {(value: number) => number} y
  */
-function pathOf(values, x, y) {
+function linePath(values, x, y) {
   let isDown = false;
   return values.map((value, i) => {
     if (value === undefined) {

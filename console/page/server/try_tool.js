@@ -4,7 +4,7 @@
 /** @import { Tool } from "./computer.js" */
 /** @import { ServerLive } from "./live.js" */
 import { button, fill, h } from "../kit/element.js";
-import { formOf, inline } from "../kit/fields.js";
+import { inline, plainForm } from "../kit/fields.js";
 import { createForm } from "./form.js";
 import { folded, problem } from "../kit/parts.js";
 import { jsonView, resultView } from "../kit/result.js";
@@ -57,7 +57,7 @@ export function tryTool(tried) {
     "div",
     h("h3", { tabIndex: -1 }, h("bdi", tool.title ?? tool.name)),
     tool.description && h("p.description", h("bdi", tool.description)),
-    formOf(
+    plainForm(
       { noValidate: true },
       submit,
       form.element,

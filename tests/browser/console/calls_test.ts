@@ -93,7 +93,7 @@ consoleTest(
     const { page } = tab;
     const row = page.getByRole("row", { name: /wait .* running/ });
     await row.waitFor();
-    assertEquals(await page.getByText("No call yet").isVisible(), false);
+    assertEquals(await page.getByText("No calls yet").isVisible(), false);
     await row.getByRole("button", { name: /Cancel… wait/ }).click();
     const dialog = page.getByRole("dialog", { name: /Cancel wait of planner/ });
     await dialog.getByLabel("Reason").fill("it hangs");

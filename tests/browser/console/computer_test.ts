@@ -323,14 +323,15 @@ consoleTest(
 );
 
 consoleTest(
-  "the page of a Computer asks for a token that counts, and says when it has lost the Computer",
+  "the page of a Computer asks for a valid token, and shows when it has lost the Computer",
   async () => {
     await using shown = await startComputerPage({ servers: {} });
     const { office, computer, url, token } = shown;
     await using tab = await openTab();
     const { page } = tab;
     await page.goto(`${url}/#token=${"0".repeat(64)}`); // of an earlier start
-    await page.getByText("open the link that it printed last").waitFor();
+    await page.getByText("open the link that the Computer printed last")
+      .waitFor();
     assertEquals(await seriousFindings(page), []);
     await page.getByLabel("Token").fill(token);
     await page.getByRole("button", { name: "Sign in" }).click();

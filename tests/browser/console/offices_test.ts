@@ -64,7 +64,7 @@ consoleTest(
     assert(guest.socket.connected, "it was kicked without a reason");
     await kick(page, "guest", "maintenance until noon");
     await guest.disconnected();
-    await page.getByRole("heading", { name: "Nobody is in attic now" })
+    await page.getByRole("heading", { name: "attic has no members now" })
       .waitFor();
     for (const role of ["alert", "rowheader"] as const) {
       assertEquals(await page.getByRole(role).count(), 0);
@@ -78,8 +78,8 @@ consoleTest(
 
     await using _next = await joinRaw(url, "computer", "next", "attic");
     await page.getByRole("link", { name: "next" }).waitFor();
-    const nobody = page.getByRole("heading", { name: /^Nobody/ });
-    assertEquals(await nobody.count(), 0);
+    const empty = page.getByRole("heading", { name: /has no members/ });
+    assertEquals(await empty.count(), 0);
   },
 );
 
@@ -122,20 +122,20 @@ consoleTest(
   },
 );
 
-consoleTest("a Server without members says how to begin", async () => {
+consoleTest("a Server without members shows how to begin", async () => {
   await using server = createSmcpServer({ operator: { token: TOKEN } });
   const { url } = await server.listen();
   await using tab = await openTab();
   const { page } = tab;
   await signIn(tab, `${url}/console`);
-  await page.getByRole("heading", { name: "Nobody is in an office" }).waitFor();
+  await page.getByRole("heading", { name: "No offices" }).waitFor();
   const commands = await page.getByRole("main").locator("pre").allInnerTexts();
   assertEquals(commands.length, 2);
   for (const command of commands) {
     assert(command.includes(`--url ${url}`), command);
   }
   await go(page, "#/calls");
-  await page.getByRole("heading", { name: "No call yet" }).waitFor();
+  await page.getByRole("heading", { name: "No calls yet" }).waitFor();
 });
 
 const KEYS = apiKeys([
@@ -167,15 +167,16 @@ consoleTest(
       await page.getByRole("button", { name: "Sign in" }).click();
     };
     await enter("unknown");
-    await page.getByRole("alert").getByText("no token that counts").waitFor();
+    await page.getByRole("alert").getByText("missing or invalid token")
+      .waitFor();
     await enter("key-of-lab");
-    await page.getByRole("alert").getByText("no operator").waitFor();
+    await page.getByRole("alert").getByText("not an operator's").waitFor();
     await enter("key-of-south");
     const offices = page.getByRole("main").getByRole("rowheader");
     await offices.first().waitFor();
     assertEquals(await offices.allTextContents(), ["south"]);
     await page.goto(`${console.console}#/offices/${OFFICE}`);
-    await page.getByRole("heading", { name: /^Nobody is in north, or/ })
+    await page.getByRole("heading", { name: /^north has no members, or/ })
       .waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await enter(TOKEN);
@@ -231,7 +232,7 @@ consoleTest(
     await revoke("key:lab");
     await ended;
     await go(page, "#/offices");
-    await page.getByText("Nobody is in an office").waitFor();
+    await page.getByRole("heading", { name: "No offices" }).waitFor();
   },
 );
 

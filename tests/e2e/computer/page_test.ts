@@ -242,7 +242,7 @@ Deno.test("--ui: the page decides whether a tool may run, by the rules of the te
     const late = await pc.answer(asked.id, { answer: "once" });
     assertEquals(
       [late.status, late.body.errors[0].problem],
-      [409, "it was answered at the page already: No"],
+      [409, "already answered at the page: No"],
     );
     await pc.running.line(
       /^answered on the page: No: tool "echo" of MCP server "files", asked by Agent "planner"$/,
@@ -479,16 +479,18 @@ Deno.test("the page of a Computer refuses who has not its token, other pages, an
     bearer(token, { "Sec-Fetch-Site": "cross-site" }), // the image of another site
   ];
   for (const headers of [...unknown, ...foreign]) {
-    const [code, field] = unknown.includes(headers)
-      ? [401, "Authorization"]
-      : [403, "Origin"];
+    const expected = unknown.includes(headers)
+      ? [401, "Authorization", "invalid token; it changes at each start"]
+      : [403, "Origin", "pages of other origins are refused"];
     for (const [path, post] of REQUESTS) {
       const answer = await askPage(url, path, { post, headers });
+      const [{ field, problem }] = answer.body.errors;
       assertEquals(
-        [answer.status, answer.type, answer.body.errors[0].field],
-        [code, "application/problem+json", field],
+        [answer.status, field, problem],
+        expected,
         `${path} ${JSON.stringify(headers)}`,
       );
+      assertEquals(answer.type, "application/problem+json");
     }
   }
   const form = (type: string) => ({
@@ -543,6 +545,8 @@ Deno.test("the page of a Computer is for loopback names alone, whatever the toke
       ));
       const text = await new Response(connection.readable).text();
       assertEquals(text.split(" ")[1], status, `${host} ${path}`);
+      const isNamed = text.includes('"problem":"unknown host name"');
+      assertEquals(isNamed, status === "403", text);
     }
   }
 });

@@ -520,7 +520,7 @@ onTerminal(
       const late = await page.ask(`/questions/${id}`, { answer: "once" });
       assertEquals(
         [late.status, late.body.errors[0].problem],
-        [409, "it was answered at the terminal already: No"],
+        [409, "already answered at the terminal: No"],
       );
     });
 

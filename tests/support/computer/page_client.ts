@@ -5,7 +5,7 @@ import type {
   ComputerView,
   PageNews,
 } from "../../../computer/cli/ui/page_state.ts";
-import type { PageQuestion } from "../../../computer/cli/ui/question_desk.ts";
+import type { PageQuestion } from "../../../computer/cli/ui/page_questions.ts";
 
 /** What a page knows of its Computer. */
 export interface PageKnowledge {

@@ -8,7 +8,10 @@ import {
   Seconds,
   ticksTo,
 } from "../../../console/page/server/counts.js";
-import { sentenceOf, toneOf } from "../../../console/page/server/events.js";
+import {
+  eventSentence,
+  eventTone,
+} from "../../../console/page/server/events.js";
 
 const MINUTE_MS = 60_000;
 
@@ -125,7 +128,7 @@ Deno.test("events of every kind are sentences, and those that need an operator s
     ];
   for (const [event, data, sentence, tone] of rows) {
     assertEquals<string[]>(
-      [sentenceOf(event, data), toneOf(event, data)],
+      [eventSentence(event, data), eventTone(event, data)],
       [sentence, tone],
     );
   }

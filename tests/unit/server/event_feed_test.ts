@@ -1,15 +1,11 @@
 import { Buffer } from "node:buffer";
 import { assert, assertEquals } from "@std/assert";
 import { constants, gunzipSync } from "node:zlib";
-import {
-  acceptsGzip,
-  newEventFeed,
-} from "../../../server/operator/event_feed.ts";
+import { acceptsGzip, EventFeed } from "../../../server/operator/event_feed.ts";
 import {
   EventPages,
-  type EventTap,
-  newEventTap,
-  newRecorder,
+  EventTap,
+  Recorder,
   showLog,
 } from "../../../server/operator/event_pages.ts";
 import { Journal, type SeenEvent } from "../../../server/shared/audit.ts";
@@ -111,7 +107,7 @@ const began = (req_id: string, params?: string): SeenEvent => ({
 
 function newTap() {
   const journal = new Journal();
-  const tap = newEventTap(newRecorder(journal));
+  const tap = new EventTap(new Recorder(journal));
   return {
     journal,
     tap,
@@ -160,7 +156,7 @@ Deno.test("EventTap: large events come in several answers", async () => {
   assert(answers > 1);
 });
 
-Deno.test("EventTap: who comes too late hears that events were missed", async () => {
+Deno.test("EventTap: a request that is too late shows that events were missed", async () => {
   using node = newTap();
   const { cursor } = await node.tap.take(undefined) ?? {};
   for (let i = 0; i < 40_000; i++) node.tell(began(`r${i}`));
@@ -170,7 +166,7 @@ Deno.test("EventTap: who comes too late hears that events were missed", async ()
   assertEquals([stranger?.missed, idsOf(stranger)], [true, []]);
 });
 
-Deno.test("EventTap: its end answers those who wait, and records no more", async () => {
+Deno.test("EventTap: its end answers pending requests, and stops recording", async () => {
   const node = newTap();
   const { cursor } = await node.tap.take(undefined) ?? {};
   const waiting = node.tap.take(cursor);
@@ -227,7 +223,7 @@ Deno.test("showLog() leaves lines of a flood out, and tells how many; the log it
 
 function newFeed() {
   const journal = new Journal();
-  const feed = newEventFeed(newRecorder(journal));
+  const feed = new EventFeed(new Recorder(journal));
   const view = { key: "all", sees: (_?: string) => true };
   const open = (isPacked = false, onEnd = () => {}, seen = view) =>
     feed.open(seen, undefined, isPacked, onEnd).stream;
@@ -252,13 +248,16 @@ Deno.test("EventFeed observes only while there are streams, and a while longer",
   assertEquals(feed.streams, 1);
   await stream.cancel();
   assertEquals([feed.streams, ended], [0, 1]);
-  assert(journal.observer !== undefined, "one who comes back misses nothing");
+  assert(
+    journal.observer !== undefined,
+    "a reader that reconnects misses nothing",
+  );
   feed.close();
   assertEquals(journal.observer, undefined);
   assert(feed.isFull, "no streams after the end");
 });
 
-Deno.test("EventFeed ends a stream that is read too slowly, and says so; others go on", async () => {
+Deno.test("EventFeed ends a stream that is read too slowly, with the reason; others continue", async () => {
   const { journal, feed, open } = newFeed();
   let ended = 0;
   const slow = open(false, () => ended++).getReader();
@@ -272,7 +271,7 @@ Deno.test("EventFeed ends a stream that is read too slowly, and says so; others 
   feed.close();
 });
 
-Deno.test("EventFeed gives those who see the same the same bytes", async () => {
+Deno.test("EventFeed gives streams with the same view the same bytes", async () => {
   const { journal, feed, open } = newFeed();
   const readers = [open().getReader(), open().getReader()];
   const none = { key: "none", sees: (office?: string) => office === undefined };
@@ -288,7 +287,7 @@ Deno.test("EventFeed gives those who see the same the same bytes", async () => {
   assert(rest.includes("event: end") && !rest.includes("r1"), rest);
 });
 
-Deno.test("EventFeed gives those who read gzip the same packed bytes, and ends them well", async () => {
+Deno.test("EventFeed gives streams of gzip the same packed bytes, and ends them well", async () => {
   const { journal, feed, open } = newFeed();
   const readers = [open(true).getReader(), open(true).getReader()];
   const parts = await Promise.all(readers.map(async (reader) => {

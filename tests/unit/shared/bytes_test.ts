@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { callLog, clip } from "../../../computer/cli/ui/call_log.ts";
-import { Changes } from "../../../computer/cli/ui/news_feed.ts";
+import { CallLog, clip } from "../../../computer/cli/ui/call_log.ts";
+import { Changes } from "../../../computer/cli/ui/change_feed.ts";
 import { clientAddress } from "../../../server/limits/limits.ts";
 import { copyOf } from "../../../shared/bytes.ts";
 import { memoryHeld } from "../../support/server/memory.ts";
@@ -24,7 +24,7 @@ const KEEPERS: Readonly<Record<string, (message: string) => unknown>> = {
   "a result of which a Computer's page keeps a part": (message) =>
     clip({ content: [{ type: "text", text: message }] }, 100),
   "the names in a call of which a Computer's page keeps a part": (message) => {
-    const calls = callLog(new Changes());
+    const calls = new CallLog(new Changes());
     calls.began({
       agent: message,
       tool: message,

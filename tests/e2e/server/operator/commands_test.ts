@@ -104,7 +104,7 @@ Deno.test({
   await watching.line(
     /^\d\d:\d\d:\d\d north call_ended .*req_id=r1.*outcome=cancelled ended_by=operator/,
   );
-  const noCall = "error: req_id: no call on its way has it";
+  const noCall = "error: req_id: no pending call has it";
   assertEquals(end(await cancel()), [1, "", noCall]);
 
   const gone = computer.disconnected();

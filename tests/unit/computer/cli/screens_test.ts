@@ -5,12 +5,15 @@ import { LiveBlock } from "../../../../computer/cli/screen.ts";
 import { drawTable } from "../../../../computer/cli/shell/command.ts";
 import { Prompt } from "../../../../computer/cli/shell/prompt.ts";
 import { keptLine } from "../../../../computer/cli/shell/run_line.ts";
-import { callLog, clip } from "../../../../computer/cli/ui/call_log.ts";
-import { Changes, newsFeed } from "../../../../computer/cli/ui/news_feed.ts";
+import { CallLog, clip } from "../../../../computer/cli/ui/call_log.ts";
 import {
-  type Asked,
-  questionDesk,
-} from "../../../../computer/cli/ui/question_desk.ts";
+  ChangeFeed,
+  Changes,
+} from "../../../../computer/cli/ui/change_feed.ts";
+import {
+  PageQuestions,
+  type Question,
+} from "../../../../computer/cli/ui/page_questions.ts";
 import type {
   ServerState,
   ServerStatus,
@@ -293,8 +296,8 @@ Deno.test("clip() looks at little more than it keeps, and marks what is missing"
   assert(looked < 200, `${looked}`);
 });
 
-const log = (limits?: Parameters<typeof callLog>[1]) => {
-  const calls = callLog(new Changes(), limits);
+const log = (limits?: ConstructorParameters<typeof CallLog>[1]) => {
+  const calls = new CallLog(new Changes(), limits);
   const began = (reqId: string, params = {}) =>
     calls.began({ agent: "a", tool: "t", reqId, params });
   const ended = (reqId: string, text: string) =>
@@ -308,12 +311,12 @@ const log = (limits?: Parameters<typeof callLog>[1]) => {
   return { calls, began, ended };
 };
 
-Deno.test("callLog() keeps the latest calls, and the contents of the newest", () => {
+Deno.test("CallLog keeps the latest calls, and the contents of the newest", () => {
   const { calls, began, ended } = log({ calls: 3, each: 100, contents: 200 });
   const outcomes = () =>
     calls.since(0).map(({ key, outcome }) => [key, outcome]);
   for (const id of ["1", "2", "3", "4", "5"]) began(id);
-  assertEquals(calls.first(), 3);
+  assertEquals(calls.first, 3);
   ended("1", "too late");
   ended("4", "done");
   assertEquals(outcomes(), [[3, undefined], [4, "ok"], [5, undefined]]);
@@ -327,7 +330,7 @@ Deno.test("callLog() keeps the latest calls, and the contents of the newest", ()
   assertEquals(calls.content(8)?.isClipped, true);
 });
 
-Deno.test("callLog() tells a repeated request from the first one", () => {
+Deno.test("CallLog distinguishes a repeated request from the first one", () => {
   const { calls, began, ended } = log();
   began("1");
   began("1");
@@ -339,28 +342,30 @@ Deno.test("callLog() tells a repeated request from the first one", () => {
   );
 });
 
-const question = (title: string): Asked<string> => ({
+const question = (title: string): Question<string> => ({
   text: { title, subject: title, facts: [] },
   asking: { kind: "confirm", choices: [] },
   needsAll: () => false,
   terminal: undefined,
   read: String,
-  say: (answer) => answer,
+  describe: (answer) => answer,
   withdrawn: "withdrawn",
 });
 
-Deno.test("questionDesk() shows twenty questions at once; others follow", async () => {
-  const desk = questionDesk(new Changes(), () => {});
+Deno.test("PageQuestions shows twenty questions at once; others follow", async () => {
+  const questions = new PageQuestions(new Changes(), () => {});
   const stop = new AbortController();
   const asked = Array.from(
     { length: 120 },
-    (_, i) => desk.ask(question(`${i}`), stop.signal),
+    (_, i) => questions.ask(question(`${i}`), stop.signal),
   );
-  const shown = desk.since(0);
+  const shown = questions.since(0);
   assertEquals(shown.length, 20);
-  desk.answer(shown[0]?.id ?? "", "yes");
+  questions.answer(shown[0]?.id ?? "", "yes");
   assertEquals(await asked[0], "yes");
-  const open = desk.since(0).filter(({ endedBy }) => endedBy === undefined);
+  const open = questions.since(0).filter(({ endedBy }) =>
+    endedBy === undefined
+  );
   assertEquals(open.length, 20);
   assertEquals(open.at(-1)?.title, "20");
   stop.abort();
@@ -368,34 +373,34 @@ Deno.test("questionDesk() shows twenty questions at once; others follow", async 
     (await Promise.all(asked)).slice(1),
     Array(119).fill("withdrawn"),
   );
-  assertEquals(desk.since(0).length, 50); // of those that have ended
+  assertEquals(questions.since(0).length, 50); // of those that have ended
 });
 
-Deno.test("questionDesk() goes on without a terminal that fails", async () => {
-  const desk = questionDesk(new Changes(), () => {});
-  const asked = desk.ask({
+Deno.test("PageQuestions goes on without a terminal that fails", async () => {
+  const questions = new PageQuestions(new Changes(), () => {});
+  const asked = questions.ask({
     ...question("?"),
     terminal: () => Promise.reject(new Error("the terminal is gone")),
   }, new AbortController().signal);
-  const [shown] = desk.since(0);
+  const [shown] = questions.since(0);
   await Promise.resolve();
-  desk.answer(shown?.id ?? "", "yes");
+  questions.answer(shown?.id ?? "", "yes");
   assertEquals(await asked, "yes");
   assertThrows(
-    () => desk.answer(shown?.id ?? "", "no"),
+    () => questions.answer(shown?.id ?? "", "no"),
     ProblemError,
     "already",
   );
 });
 
-Deno.test("newsFeed() keeps nothing for a page that does not read, which gets the later state at once", async () => {
+Deno.test("ChangeFeed keeps nothing for a page that does not read, which gets the later state at once", async () => {
   const changes = new Changes();
   let asked = 0;
   const since = (version: number) => {
     asked++;
     return { calls: [], questions: [], firstCall: version };
   };
-  const feed = newsFeed(since, changes);
+  const feed = new ChangeFeed(since, changes);
   changes.next();
   const reader = feed.open().pipeThrough(new TextDecoderStream()).getReader();
   const next = async () => {
@@ -412,19 +417,19 @@ Deno.test("newsFeed() keeps nothing for a page that does not read, which gets th
   assert(seen.length <= 3, `${seen}`);
   assert(asked <= 4, `${asked}`);
   const others = Array.from({ length: 15 }, () => feed.open());
-  assert(feed.isFull());
+  assert(feed.isFull);
   await others[0]?.cancel();
-  assert(!feed.isFull());
+  assert(!feed.isFull);
   feed.close();
   assertEquals((await reader.read()).done, true);
-  assert(feed.isFull());
+  assert(feed.isFull);
 });
 
-Deno.test("newsFeed() says something in a silence, and keeps nothing for it", async () => {
+Deno.test("ChangeFeed sends comments while there are no changes, and keeps nothing for them", async () => {
   using clock = new TestClock();
   const changes = new Changes();
   changes.next();
-  const feed = newsFeed(() => ({}), changes);
+  const feed = new ChangeFeed(() => ({}), changes);
   const reader = feed.open().pipeThrough(new TextDecoderStream()).getReader();
   await reader.read();
   for (let i = 0; i < 20; i++) {
