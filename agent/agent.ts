@@ -222,12 +222,11 @@ export class SmcpAgent implements AsyncDisposable {
    *
    * Resolves with a result for success and for failures of the tool; read its metadata with
    * `resultMeta`. Large images and files, which Computers leave out, are fetched and put back (see
-   * `blobs`); what cannot be fetched makes the result an error with the reason. After `timeoutMs` the call is cancelled at the Computer and resolves with a
-   * timeout result. An aborted `signal` cancels it and rejects immediately.
+   * `blobs`); what cannot be fetched makes the result an error with the reason. After `timeoutMs` the call
+   * is cancelled at the Computer and resolves with a timeout result. An aborted `signal` cancels and rejects.
    *
    * @param tool as {@linkcode tools} names it, or by its name of other versions, `read` for `files__read`
-   * and the reverse, where one tool of the Computer has it; that takes a second request. A name with `__` is
-   * never that of another MCP server's tool
+   * and the reverse, where one tool of the Computer has it, which takes a second request
    * @param params by the tool's `params_schema`
    */
   callTool(

@@ -39,9 +39,9 @@ import { checkNames } from "../shared/checks.ts";
  * arrive in the order in which the Server sent them (protocol §3).
  */
 export interface AgentEvents extends ConnectionEvents {
-  /** Somebody joined the office: `notify:enter_office`. */
+  /** A member joined the office: `notify:enter_office`. */
   enterOffice: EnterOfficeNotification;
-  /** Somebody left the office: `notify:leave_office`. */
+  /** A member left the office: `notify:leave_office`. */
   leaveOffice: LeaveOfficeNotification;
   /** A Computer's configuration changed: `notify:update_config`. */
   updateConfig: { computer: string };

@@ -229,7 +229,7 @@ export function suggestTool(
 }
 
 /**
- * Says which tools a name means, and how to choose one of them.
+ * Names the tools that a name means, and how to choose one of them.
  *
  * @param found at least two
  * @param option how the caller names the Computer

@@ -58,11 +58,11 @@ export class McpGateway implements Gateway {
     return Promise.resolve(refusal(503, why));
   }
 
-  makeWay(
+  freeSeat(
     office: string,
     principal: string | undefined,
   ): Promise<SeatUse | undefined> {
-    return this.#offices.get(office)?.makeWay(principal) ??
+    return this.#offices.get(office)?.freeSeat(principal) ??
       Promise.resolve(undefined);
   }
 

@@ -120,7 +120,7 @@ export class ServedOffice {
    * Frees the seat for an Agent, once no call is in flight; only where all clients that used the seat
    * have that Agent's principal.
    */
-  async makeWay(principal: string | undefined): Promise<SeatUse | undefined> {
+  async freeSeat(principal: string | undefined): Promise<SeatUse | undefined> {
     const keep = (until: SeatUse["until"]): SeatUse => ({
       holder: this.#agentName,
       until,

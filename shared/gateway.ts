@@ -21,7 +21,7 @@ export interface Gateway {
    * @param principal as which that Agent is authenticated
    * @returns `undefined` once the seat is free
    */
-  makeWay(
+  freeSeat(
     office: string,
     principal: string | undefined,
   ): Promise<SeatUse | undefined>;

@@ -215,7 +215,7 @@ export async function skill(
   });
 }
 
-/** Says what to do about a skill, or a file of it, that there is not. */
+/** Names what to do about a skill, or a file of it, that there is not. */
 function explained(
   error: unknown,
   name: string,

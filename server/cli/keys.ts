@@ -75,7 +75,7 @@ export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
   printError(
     `stored its hash in ${
       plain(flags.apiKeys)
-    }, where nobody can read it back; a running Server takes it at SIGHUP${
+    }, from which it cannot be read back; a running Server takes it at SIGHUP${
       entry.expires === undefined ? "" : `; it expires at ${entry.expires}`
     }`,
   );

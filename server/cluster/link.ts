@@ -125,7 +125,7 @@ export class Link {
     this.#sendNamed("beat", !this.isOpen);
   }
 
-  /** Says goodbye, and cannot be used any more. */
+  /** Sends a goodbye, and cannot be used any more. */
   bye(): void {
     this.#sendNamed("bye");
     this.close();

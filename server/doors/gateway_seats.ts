@@ -18,7 +18,7 @@ import type { Gateway, SeatUse } from "../../shared/gateway.ts";
 type Joined = Seat | Refusal;
 
 /** A gateway, as far as it frees seats. */
-type Sharer = Pick<Gateway, "makeWay" | "seatFreed">;
+type Sharer = Pick<Gateway, "freeSeat" | "seatFreed">;
 
 /** The offices of a server with a gateway, whose Agents make way for others. */
 export class GatewaySeats implements Offices {
@@ -94,7 +94,7 @@ export class GatewaySeats implements Offices {
     gateway: Sharer,
   ): Promise<Joined> {
     const { office } = wanted;
-    const use = await gateway.makeWay(office, peer.identity?.principal);
+    const use = await gateway.freeSeat(office, peer.identity?.principal);
     if (use !== undefined) return taken(describeUse(use));
     const joined = await this.#offices.join(peer, wanted);
     if (!("refused" in joined)) return returned(joined, office, gateway);

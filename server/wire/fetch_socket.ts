@@ -48,7 +48,7 @@ const OPEN = 1;
  *
  * A platform collects a message of any size before it shows, and most give no way to destroy a
  * connection: closing puts a close frame behind all that is queued. So a peer that exceeds a limit is
- * told to close, nothing is sent to it any more, and {@linkcode FetchSocket.whenGone} calls back when it has
+ * asked to close, nothing is sent to it any more, and {@linkcode FetchSocket.whenGone} calls back when it has
  * gone.
  *
  * Events: `message` (text or `Buffer`, whether it is binary), `error`, and `close` (code, reason) once.

@@ -318,7 +318,7 @@ const KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Returns whether a request asks for a WebSocket as RFC 6455 §4.2.1 says. */
+/** Returns whether a request asks for a WebSocket as RFC 6455 §4.2.1 defines it. */
 export function asksForWebSocket(
   method: string | undefined,
   headers: IncomingHttpHeaders,

@@ -100,7 +100,7 @@ export class PageQuestions {
     throw problemOf(
       409,
       "id",
-      endedBy === "nobody"
+      endedBy === "withdrawn"
         ? "the question was withdrawn"
         : `already answered at the ${endedBy}: ${said}`,
       "take another question",
@@ -219,7 +219,7 @@ class OpenQuestion<T> {
 
   /** Ends it without an answer. */
   withdraw(): void {
-    this.#end(this.#question.withdrawn, "nobody", "not needed any more");
+    this.#end(this.#question.withdrawn, "withdrawn", "not needed any more");
   }
 
   #end(value: T, endedBy: EndedBy, outcome: string): void {
@@ -301,8 +301,8 @@ export type Asking =
     readonly fields?: readonly Field[];
   };
 
-/** Where a question was answered; `nobody` when it was withdrawn, as its call had ended. */
-export type EndedBy = "page" | "terminal" | "nobody";
+/** Where a question was answered; `withdrawn` when it was withdrawn, as its call had ended. */
+export type EndedBy = "page" | "terminal" | "withdrawn";
 
 /** A question as the page shows it. */
 export interface PageQuestion {

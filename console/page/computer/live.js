@@ -80,7 +80,7 @@ import { Live } from "../kit/live.js";
  * @property {readonly Fact[]} facts
  * @property {string} [excess] why it cannot be answered with yes
  * @property {Asking} asking
- * @property {"page" | "terminal" | "nobody"} [endedBy]
+ * @property {"page" | "terminal" | "withdrawn"} [endedBy]
  * @property {string} [said]
  *
  * @typedef {object} News

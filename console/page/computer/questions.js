@@ -99,16 +99,16 @@ function hold(list) {
 const ENDINGS = {
   page: "Answered on a page",
   terminal: "Answered at the terminal",
-  nobody: "Not needed any more",
+  withdrawn: "Not needed any more",
 };
 
 /** @param {Question} question */
-function ended({ subject, endedBy = "nobody", said }) {
+function ended({ subject, endedBy = "withdrawn", said }) {
   return h(
     "p.question.ended.muted",
     h(
       "strong",
-      `${ENDINGS[endedBy]}${endedBy === "nobody" ? "" : `: ${said}`}`,
+      `${ENDINGS[endedBy]}${endedBy === "withdrawn" ? "" : `: ${said}`}`,
     ),
     h("bdi", ` ${subject}`),
   );

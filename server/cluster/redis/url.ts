@@ -102,7 +102,7 @@ export function parseRedisUrl(url: string): RedisTarget {
   }
   const isSentinel = kind === "sentinel";
   const sentinelCredentials = isSentinel ? takeSentinels(params) : undefined;
-  const [other] = params.keys(); // nobody reads it: it may be a typo
+  const [other] = params.keys(); // it is not read, and may be a typo
   if (other !== undefined) {
     throw wrong(`the parameter ${JSON.stringify(other)} is not known`);
   }

@@ -270,7 +270,7 @@ Deno.test("--ui: the page decides whether a tool may run, by the rules of the te
     const { id } = await page.question('"fail"');
     cancel();
     const ended = await page.question('"fail"', "ended");
-    assertEquals(ended.endedBy, "nobody");
+    assertEquals(ended.endedBy, "withdrawn");
     assertEquals((await pc.answer(id, { answer: "once" })).status, 409);
     assertEquals((await pc.answer("x", { answer: "once" })).status, 404);
     await called;

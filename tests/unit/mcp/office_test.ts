@@ -186,16 +186,16 @@ function startGateway() {
         await response;
       };
     },
-    makeWay: (principal: string) => gateway.makeWay("north", principal),
+    freeSeat: (principal: string) => gateway.freeSeat("north", principal),
     endCall: async () => (await endCall)?.(),
     [Symbol.asyncDispose]: () => gateway.close(),
   };
 }
 
-Deno.test("makeWay() refuses an Agent when a request has begun while it waited for a call", async () => {
+Deno.test("freeSeat() refuses an Agent when a request has begun while it waited for a call", async () => {
   await using gateway = startGateway();
   await gateway.begin("ann")();
-  const way = gateway.makeWay("ann");
+  const way = gateway.freeSeat("ann");
   const answer = gateway.begin("ann");
   await gateway.endCall();
   assertEquals(await way, {
@@ -203,13 +203,13 @@ Deno.test("makeWay() refuses an Agent when a request has begun while it waited f
     until: { kind: "calls", inFlight: 1 },
   });
   await answer();
-  assertEquals(await gateway.makeWay("ann"), undefined);
+  assertEquals(await gateway.freeSeat("ann"), undefined);
 });
 
-Deno.test("makeWay() refuses an Agent when somebody else has used the seat while it waited for a call", async () => {
+Deno.test("freeSeat() refuses an Agent when somebody else has used the seat while it waited for a call", async () => {
   await using gateway = startGateway();
   await gateway.begin("ann")();
-  const way = gateway.makeWay("ann");
+  const way = gateway.freeSeat("ann");
   await gateway.begin("bob")();
   await gateway.endCall();
   assertEquals(await way, {

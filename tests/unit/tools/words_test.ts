@@ -7,10 +7,15 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Folders and files of sources without any of these words. */
 const SOURCES = [
+  "agent",
   "cli",
   "client",
+  "computer",
+  "console",
   "examples",
+  "mcp",
   "protocol",
+  "server",
   "shared",
   "testing",
   "main.ts",
