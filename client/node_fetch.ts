@@ -7,6 +7,7 @@ import { Agent as TlsAgent, request as requestHttps } from "node:https";
 import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Readable } from "node:stream";
 import type { UrlOptions } from "./options.ts";
+import { onAbort } from "../shared/async.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { type ClientTlsOptions, tlsReason } from "./tls.ts";
 
@@ -45,13 +46,21 @@ export function mcpUrl(
  * takes certificates by another option than that of Deno.
  *
  * @param route opens the route through a proxy, if there is one
+ * @param ended closes all connections, also those that are kept for further requests
  */
 export const nodeFetch = (
   tls: ClientTlsOptions = {},
   route?: () => Promise<ProxyRoute>,
+  ended?: AbortSignal,
 ): NodeFetch => {
   const http = onceOnly(new Agent(KEPT));
   const https = onceOnly(new TlsAgent(KEPT));
+  if (ended) {
+    onAbort(ended, () => {
+      http.destroy();
+      https.destroy();
+    });
+  }
   return async (input, init) => {
     const proxy = await route?.();
     const { promise, resolve, reject } = Promise.withResolvers<Response>();

@@ -53,16 +53,18 @@ export async function shareSeat(
   signal: AbortSignal,
 ): Promise<InProcessConnection | undefined> {
   if (!isBesideMcp(options)) return undefined;
-  const post = poster(options, office);
   const held = new AbortController();
+  const post = poster(options, office, held.signal);
   const messages = post(SHARE_SEAT, {}, held.signal);
+  let isShared = false;
   try {
     const { value } = await withTimeout(
       SHARE_TIMEOUT_MS,
       () => abortable(messages.next(), signal),
     );
-    if (value?.method === SEAT_SHARED) {
-      const { max_payload } = Object(value.params);
+    isShared = value?.method === SEAT_SHARED;
+    if (isShared) {
+      const { max_payload } = Object(value?.params);
       const maxPayload = Number(max_payload) - ENVELOPE_BYTES;
       return {
         protocol: "0.4",
@@ -73,8 +75,9 @@ export async function shareSeat(
     }
     await messages.return();
   } catch {
-    held.abort();
     signal.throwIfAborted();
+  } finally {
+    if (!isShared) held.abort();
   }
   return undefined;
 }
@@ -106,9 +109,14 @@ class RefusedError extends Error {
   }
 }
 
-function poster(options: UrlOptions, office: string): Post {
+/** @param ended closes the connections that are kept for further requests */
+function poster(
+  options: UrlOptions,
+  office: string,
+  ended: AbortSignal,
+): Post {
   const url = mcpUrl(options, office);
-  const fetch = nodeFetch(options.tls, proxyRoute(options));
+  const fetch = nodeFetch(options.tls, proxyRoute(options), ended);
   return async function* (method, params, signal) {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": SHARED_SEAT_MCP,

@@ -1,8 +1,8 @@
 import type { AddressInfo } from "node:net";
 import type { FetchLike, JSONRPCMessage } from "@modelcontextprotocol/client";
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createServer, type RequestListener } from "node:http";
-import { nodeFetch } from "../../../client/node_fetch.ts";
+import { type NodeFetch, nodeFetch } from "../../../client/node_fetch.ts";
 import { Remote } from "../../../mcp/pipe/remote.ts";
 
 /** Serves on a free port of loopback. */
@@ -46,6 +46,24 @@ Deno.test("nodeFetch() sends a POST once, though its connection was used before 
   await assertRejects(() => post("/cut"), Error, "socket hang up");
   assertEquals(paths, ["/1", "/2", "/cut"]);
   assertEquals(sockets.size, 1);
+});
+
+Deno.test("nodeFetch() closes the connections that it keeps when its signal is aborted", async () => {
+  let isClosed = false;
+  await using server = await serve((request, response) => {
+    if (request.url === "/kept") {
+      request.socket.on("close", () => isClosed = true);
+    }
+    response.end("ok");
+  });
+  const ended = new AbortController();
+  const get = async (fetch: NodeFetch, path: string) =>
+    await (await fetch(new URL(path, server.url))).text();
+  await get(nodeFetch({}, undefined, ended.signal), "/kept");
+  ended.abort();
+  // Requests in place of a time: it is closed long before they end, and idle ones after seconds.
+  for (let left = 100; left > 0 && !isClosed; left--) await get(fetch, "/");
+  assert(isClosed);
 });
 
 const INITIALIZE = {
