@@ -7,7 +7,8 @@
  * deno run -A tools/test_alone.ts test:edge test:bun
  * ```
  *
- * Without arguments it runs all those of .ci/run, which takes hours.
+ * Without arguments it runs all those of .ci/run, which takes hours; with `--turn NUMBER` one of them, and
+ * with the next number the next one.
  *
  * @module
  */
@@ -26,7 +27,7 @@ const CACHES = {
   XDG_CACHE_HOME: "other",
 };
 
-const tasks = Deno.args.length > 0 ? Deno.args : await tasksOfCi();
+const tasks = await chosenTasks(Deno.args);
 const unknown = tasks.filter((task) =>
   !/^test(:|$)/.test(task) || !Object.hasOwn(config.tasks, task)
 );
@@ -47,6 +48,18 @@ console.log(
     : `error: alone, these fail: ${failed.join(", ")}`,
 );
 Deno.exitCode = failed.length === 0 ? 0 : 1;
+
+async function chosenTasks(args: readonly string[]): Promise<string[]> {
+  const [flag, turn] = args;
+  if (flag === undefined) return await tasksOfCi();
+  if (flag !== "--turn") return [...args];
+  if (args.length !== 2 || !/^\d+$/.test(turn ?? "")) {
+    console.error("error: --turn needs one number, such as that of the week");
+    Deno.exit(2);
+  }
+  const all = await tasksOfCi();
+  return all.slice(Number(turn) % all.length).slice(0, 1);
+}
 
 async function tasksOfCi(): Promise<string[]> {
   const script = await Deno.readTextFile(join(root, ".ci/run"));

@@ -24,7 +24,8 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (file: string) =>
   Deno.readTextFile(new URL(file, `file://${root}`));
 
-const FILES = [".github/workflows/ci.yml", ".github/workflows/release.yml"];
+const FILES = ["ci", "release", "weekly"]
+  .map((name) => `.github/workflows/${name}.yml`);
 const texts = await Promise.all(FILES.map(read));
 const [ci, release] = texts.map((text): Workflow => parse(text));
 const all = texts.join("\n");
