@@ -213,9 +213,13 @@ async function readText(
   let text = "";
   let size = 0;
   if (Number(incoming.headers["content-length"]) > maxBytes) throw tooLarge();
-  for await (const chunk of incoming) {
-    size += chunk.length;
-    if (size <= maxBytes) text += decoder.decode(chunk, { stream: true });
+  try {
+    for await (const chunk of incoming) {
+      size += chunk.length;
+      if (size <= maxBytes) text += decoder.decode(chunk, { stream: true });
+    }
+  } catch { // its client is gone, which is no failure here
+    throw problemOf(400, "body", "it ended early", "send it whole");
   }
   if (size > maxBytes) throw tooLarge();
   return text + decoder.decode();

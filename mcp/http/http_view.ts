@@ -133,7 +133,9 @@ export async function readBody(
   if (!isJsonContentType(request.headers.get("content-type"))) {
     return refusal(415, "Content-Type must be application/json");
   }
-  const body = await readRequestBody(request, maxBytes);
+  const body = await readRequestBody(request, maxBytes)
+    .catch(() => undefined); // its client is gone, which is no failure here
+  if (body === undefined) return refusal(400, "The request ended early");
   if (body.tooLarge) {
     return refusal(413, `The body is too large: at most ${maxBytes} bytes`);
   }

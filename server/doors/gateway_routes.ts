@@ -22,7 +22,6 @@ import {
 } from "../shared/payload.ts";
 import {
   type Exchange,
-  isCut,
   isEncoded,
   notFound,
   type Refusal,
@@ -147,9 +146,7 @@ export class GatewayRoutes {
     } catch (error) {
       incoming?.resume(); // an unread body would hold the connection open
       if (error instanceof Response) return error;
-      return toGatewayResponse(
-        isCut(error) ? refusal(400, CUT) : refusal(500, errorPayloadOf(error)),
-      );
+      return toGatewayResponse(refusal(500, errorPayloadOf(error)));
     }
   }
 
@@ -272,12 +269,6 @@ function refuse(
 const REFUSED = -32000;
 
 /** Converts a refusal to a `Response` as clients of a gateway read it: with an error of JSON-RPC. */
-/** The answer to a request that ended in its middle, which no client reads. */
-const CUT = {
-  code: ErrorCode.BAD_REQUEST,
-  message: "The request ended early",
-};
-
 function toGatewayResponse(
   { status, headers, body }: Refusal,
   further: Readonly<Record<string, string>> = {},

@@ -11,7 +11,6 @@ import { ProtocolError } from "../../protocol/mod.ts";
 import { OpenExchanges } from "../doors/expiry.ts";
 import { closed } from "../http/closing.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
-import { isCut } from "../shared/http.ts";
 import { failure, log } from "../shared/log.ts";
 import { seesAll, seesOffice } from "../shared/identity.ts";
 import {
@@ -204,9 +203,6 @@ const viewFor = (
 function toProblem(error: unknown): ProblemError {
   if (error instanceof ProtocolError) { // of the cluster
     return retryLater("server", error.message);
-  }
-  if (isCut(error)) {
-    return problemOf(400, "body", "it ended early", "send it whole");
   }
   log.error("The operator API failed", failure(error));
   return problemOf(

@@ -25,10 +25,6 @@ export interface Incoming extends RequestHead, AsyncIterable<Uint8Array> {
   resume(): unknown;
 }
 
-/** Whether a request could not be read to its end, since its client is gone. */
-export const isCut = (error: unknown): boolean =>
-  Object(error).code === "ECONNRESET";
-
 /** The end of a response: its body is sent, or its client is gone. */
 export interface Outgoing {
   /** Whether it has come. */
