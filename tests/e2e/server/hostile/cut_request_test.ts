@@ -1,39 +1,38 @@
 import { assertEquals } from "@std/assert";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { startServerCommand } from "../../../support/server/server_command.ts";
+import { mcpGateway } from "../../../../mcp/mod.ts";
+import { createSmcpServer } from "../../../../server/mod.ts";
+import { captureLog } from "../../../support/log_capture.ts";
+
+const token = "0123456789abcdef0123456789abcdef";
 
 Deno.test("a client that goes in the middle of its request is no failure of the Server", async () => {
-  const server = await startServerCommand(["--port=0", "--mcp"]);
-  try {
-    const token = await server.printed("with the token ");
-    const { hostname, port } = new URL(server.url);
-    for (
-      const path of ["/mcp/home", "/operator/v1/offices/home/computers/pc/call"]
-    ) {
-      const socket = connect(Number(port), hostname);
-      await once(socket, "connect");
-      socket.write([
-        `POST ${path} HTTP/1.1`,
-        `Host: ${hostname}:${port}`,
-        `Authorization: Bearer ${token}`,
-        "Content-Type: application/json",
-        "Accept: application/json, text/event-stream",
-        "Content-Length: 100",
-        "",
-        '{"tool_name":',
-      ].join("\r\n"));
-      // The Server answers another request meanwhile: it has read the beginning of this one.
-      await (await fetch(`${server.url}/health`)).body?.cancel();
-      socket.destroy();
-      await (await fetch(`${server.url}/health`)).body?.cancel();
-    }
-  } finally {
-    server.kill("SIGTERM");
-    await server.exited;
+  using log = captureLog();
+  const gateway = mcpGateway();
+  const server = createSmcpServer({ gateway, operator: { token } });
+  const { port, url } = await server.listen({ port: 0 });
+  const answered = async () => await (await fetch(`${url}/health`)).text();
+  for (
+    const path of ["/mcp/home", "/operator/v1/offices/home/computers/pc/call"]
+  ) {
+    const socket = connect(port, "127.0.0.1");
+    await once(socket, "connect");
+    socket.write([
+      `POST ${path} HTTP/1.1`,
+      `Host: 127.0.0.1:${port}`,
+      `Authorization: Bearer ${token}`,
+      "Content-Type: application/json",
+      "Accept: application/json, text/event-stream",
+      "Content-Length: 100",
+      "",
+      '{"tool_name":',
+    ].join("\r\n"));
+    await answered(); // so the Server has read the beginning of the request
+    socket.destroy();
+    await answered();
   }
-  const errors = server.log.split("\n").filter((line) =>
-    line.includes('"level":"error"')
-  );
+  await server.close();
+  const errors = log.records.filter(({ level }) => level === "error");
   assertEquals(errors, []);
 });
