@@ -184,6 +184,15 @@ export {
   type ToolMeta,
   type ToolProgress,
 } from "./payloads/tools.ts";
+export type {
+  CompleteReq,
+  CompleteRet,
+  Completion,
+  CompletionRef,
+  GetInstructionsReq,
+  GetInstructionsRet,
+  ServerInstructions,
+} from "./payloads/guidance.ts";
 export type { RequestMeta } from "./payloads/request_meta.ts";
 export { eventOf, namesOf, type Profile, PROFILES } from "./profiles.ts";
 export {
@@ -198,10 +207,13 @@ export {
 export {
   type GetResourcesReq,
   type GetResourcesRet,
+  type GetResourceTemplatesReq,
+  type GetResourceTemplatesRet,
   type ReadResourceReq,
   type ReadResourceRet,
   type Resource,
   type ResourceContents,
+  type ResourceTemplate,
   type UpdateResources,
   type WatchResourceReq,
   type WatchResourceRet,

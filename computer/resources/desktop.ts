@@ -70,9 +70,12 @@ export async function readWindows(
         async ([i, resource]) => {
           const uri = String(resource.uri);
           try {
-            const contents = (await connection.readResource(uri, { signal }))
-              .map(readContents);
-            windows[i] = { server: name, resource, contents };
+            const { contents } = await connection.readResource(uri, { signal });
+            windows[i] = {
+              server: name,
+              resource,
+              contents: contents.map(readContents),
+            };
           } catch (error) {
             if (signal.aborted) throw error;
             warn(quote(uri), error);

@@ -21,6 +21,7 @@ import {
   type McpCallOptions,
   type McpConnection,
   type McpRequestOptions,
+  type ReadContents,
   readProgress,
   readResult,
   readTool,
@@ -30,6 +31,7 @@ import {
 import { ServerEndedError, SessionForgottenError } from "./errors.ts";
 import { refusedHandshake } from "./handshake.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";
+import { UI_CAPABILITY, UI_EXTENSION } from "../../../protocol/mcp/apps.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import {
   type CallToolResult,
@@ -62,7 +64,20 @@ const NEXT_PAGE_MS = 8_000;
 const PROGRESS = "notifications/progress";
 
 /** The fields that identify the items of lists. */
-const LIST_KEYS = { tools: "name", resources: "uri", prompts: "name" } as const;
+const LIST_KEYS = {
+  tools: "name",
+  resources: "uri",
+  resourceTemplates: "uriTemplate",
+  prompts: "name",
+} as const;
+
+/** The methods of lists. */
+const LIST_METHODS = {
+  tools: "tools/list",
+  resources: "resources/list",
+  resourceTemplates: "resources/templates/list",
+  prompts: "prompts/list",
+} as const satisfies Record<keyof typeof LIST_KEYS, string>;
 
 /** Accepts any result: items are validated one by one, as the SDK's schemas reject whole lists. */
 const anyResult = z.looseObject({});
@@ -79,7 +94,13 @@ export async function openConnection(
   const { signal, elicits, asksInAnswers } = options;
   const client = new Client(
     { name: "a2c-smcp-computer", version: PROTOCOL_VERSION },
-    { capabilities: elicits ? { elicitation: { form: {} } } : {} },
+    {
+      capabilities: {
+        // Servers show their pages to clients alone that can pass them on.
+        extensions: { [UI_EXTENSION]: UI_CAPABILITY },
+        ...(elicits && { elicitation: { form: {} } }),
+      },
+    },
   );
   const questions = new Questions(asksInAnswers);
   if (elicits) questions.receive(client);
@@ -103,6 +124,7 @@ export async function openConnection(
 /** A connection with the client of the MCP SDK. */
 class ClientConnection implements McpConnection {
   readonly capabilities: ServerCapabilities;
+  readonly instructions: string | undefined;
   offices: readonly string[] = [];
   readonly #client: Client;
   readonly #options: ClientConnectionOptions;
@@ -133,6 +155,7 @@ class ClientConnection implements McpConnection {
     this.#options = options;
     this.#questions = questions;
     this.capabilities = client.getServerCapabilities() ?? {};
+    this.instructions = client.getInstructions();
     // The SDK's own handler loses the last progress where the result follows at once.
     client.removeNotificationHandler(PROGRESS);
     client.fallbackNotificationHandler = ({ method, params = {} }) => {
@@ -234,15 +257,22 @@ class ClientConnection implements McpConnection {
     return resources.filter(isRecord) as Resource[];
   }
 
+  listResourceTemplates(options?: McpRequestOptions): Promise<unknown[]> {
+    return this.#listAll("resourceTemplates", options);
+  }
+
   async readResource(
     uri: string,
     options?: McpRequestOptions,
-  ): Promise<Record<string, unknown>[]> {
-    const { contents } = await this.#questions.during(
+  ): Promise<ReadContents> {
+    const { contents, _meta } = await this.#questions.during(
       undefined,
       () => this.#request("resources/read", { uri }, options),
     );
-    return Array.isArray(contents) ? contents.filter(isRecord) : [];
+    return {
+      contents: Array.isArray(contents) ? contents.filter(isRecord) : [],
+      ...(isRecord(_meta) && { _meta }),
+    };
   }
 
   listPrompts(options?: McpRequestOptions): Promise<unknown[]> {
@@ -259,6 +289,14 @@ class ClientConnection implements McpConnection {
       answer,
       () => this.#request("prompts/get", request, { signal }),
     );
+  }
+
+  async complete(
+    params: Record<string, unknown>,
+    options?: McpRequestOptions,
+  ): Promise<unknown> {
+    const method = "completion/complete";
+    return (await this.#request(method, params, options)).completion;
   }
 
   async subscribe(uri: string, options?: McpRequestOptions): Promise<void> {
@@ -291,7 +329,7 @@ class ClientConnection implements McpConnection {
 
   /** Lists all, and keeps what is wrong with the list. */
   async #listAll(
-    what: "resources" | "prompts",
+    what: Exclude<keyof typeof LIST_KEYS, "tools">,
     options?: McpRequestOptions,
   ): Promise<unknown[]> {
     const { items, problem } = await this.#allPages(what, options);
@@ -305,7 +343,7 @@ class ClientConnection implements McpConnection {
     options?: McpRequestOptions,
   ): Promise<WholeList<unknown>> {
     return allPages(
-      `${what}/list`,
+      LIST_METHODS[what],
       LIST_KEYS[what],
       (cursor) => this.#page(what, cursor, options),
       (error) =>
@@ -322,7 +360,7 @@ class ClientConnection implements McpConnection {
     const isFirst = cursor === undefined;
     const { requestMs } = this.#options;
     const { [what]: items, nextCursor, _meta } = await this.#request(
-      `${what}/list`,
+      LIST_METHODS[what],
       isFirst ? {} : { cursor },
       {
         ...options,
@@ -375,7 +413,7 @@ class ClientConnection implements McpConnection {
     const list = this.#list;
     if (this.#loss !== undefined || list === undefined) return true;
     this.#probe ??= this.#client.request(
-      { method: `${list}/list` },
+      { method: LIST_METHODS[list] },
       anyResult,
       { timeout: this.#options.requestMs },
     );
@@ -390,7 +428,7 @@ class ClientConnection implements McpConnection {
   }
 
   /** A list that the server has. */
-  get #list(): keyof typeof LIST_KEYS | undefined {
+  get #list(): "tools" | "resources" | "prompts" | undefined {
     const lists = ["tools", "resources", "prompts"] as const;
     return lists.find((list) => this.capabilities[list]);
   }
