@@ -276,18 +276,36 @@ function mended(
     note(`a piece of its content has no ${missing}, and is shown as JSON`);
     return asText(JSON.stringify(block));
   }
-  const changes = wrongMembers(block, optional, note);
-  if (isRecord(block.annotations)) {
+  return mendOptional(block, optional, note);
+}
+
+function mendOptional(
+  object: Record<string, unknown>,
+  optional: Readonly<Record<string, Test>>,
+  note: Note,
+): Record<string, unknown> {
+  const changes = wrongMembers(object, optional, note);
+  if (isRecord(object.annotations)) {
     const annotations = withMembers(
-      block.annotations,
-      wrongMembers(block.annotations, CONTENT_ANNOTATIONS, note),
+      object.annotations,
+      wrongMembers(object.annotations, CONTENT_ANNOTATIONS, note),
     );
-    if (annotations !== block.annotations) {
+    if (annotations !== object.annotations) {
       changes.set("annotations", annotations);
     }
   }
-  return withMembers(block, changes);
+  return withMembers(object, changes);
 }
+
+/**
+ * Mends an item of a list of resources, templates or prompts: what may be absent is left out where it is invalid.
+ *
+ * @param note receives a sentence about each change
+ */
+export const mendListed = (
+  item: Record<string, unknown>,
+  note: Note,
+): Record<string, unknown> => mendOptional(item, OPTIONAL_OF_LINK, note);
 
 function mendMedia(
   block: Record<string, unknown>,
