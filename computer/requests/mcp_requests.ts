@@ -282,7 +282,7 @@ function readCompletion(data: unknown): Completion {
     values: Array.isArray(values)
       ? values.filter((value) => typeof value === "string")
       : [],
-    ...(typeof total === "number" && Number.isFinite(total) && { total }),
+    ...(Number.isSafeInteger(total) && { total: Number(total) }),
     ...(typeof hasMore === "boolean" && { hasMore }),
   };
 }

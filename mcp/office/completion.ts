@@ -36,7 +36,7 @@ export const answerCompletionRequests: Answers = (server, parts) => {
           await passOn(parts, agent, params, context.mcpReq.signal);
         return { completion: { ...cut(completion) } };
       } catch (error) {
-        throw toRequestError(error, { context });
+        throw toRequestError(error);
       }
     },
   );

@@ -40,7 +40,7 @@ export const answerPromptRequests: Answers = (server, parts) => {
     try {
       return await getPrompt(agent, found, filled, { turn, questions, links });
     } catch (error) {
-      throw toRequestError(error, { context });
+      throw toRequestError(error);
     }
   });
 };

@@ -6,9 +6,9 @@
  *
  * @module
  */
-import type { ReadResourceResult, Server } from "@modelcontextprotocol/server";
+import type { ReadResourceResult } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
-import { type Failed, notFound, toRequestError } from "./failures.ts";
+import { toRequestError } from "./failures.ts";
 import { Turn } from "./turn.ts";
 import { cutPage } from "./pages.ts";
 import type { Answers, ServerParts } from "./server_parts.ts";
@@ -57,7 +57,8 @@ export const answerResourceRequests: Answers = (server, parts) => {
   );
   server.setRequestHandler(
     "resources/read",
-    ({ params: { uri } }, context) => read(server, parts, { context, uri }),
+    async ({ params: { uri } }, context) =>
+      await read(uri, parts, new Turn(server, context, parts)),
   );
   const begin = subscribeIn(parts);
   server.setRequestHandler(
@@ -78,25 +79,19 @@ export const answerResourceRequests: Answers = (server, parts) => {
   });
 };
 
-/** What a client reads. */
-type Asked = Failed & { readonly uri: string };
-
 /** Reads a resource by any URI that leads to it. */
 async function read(
-  server: Server,
-  parts: ServerParts,
-  asked: Asked,
+  uri: string,
+  { view, options: { computer: only } }: ServerParts,
+  turn: Turn,
 ): Promise<ReadResourceResult> {
-  const { view, options: { computer: only } } = parts;
-  const { context, uri } = asked;
   const agent = await view.ready();
   const own = placeOf(uri);
-  const place = own ?? (only ?? await sharedPlace(view, agent, asked));
+  const place = own ?? (only ?? await sharedPlace(view, agent, uri));
   const computer = typeof place === "object" ? place.computer : place;
   if (computer === undefined || computer !== (only ?? computer)) {
-    throw notFound(`There is no resource ${uri}`, asked);
+    throw invalidParams(`There is no resource ${uri}`, { uri });
   }
-  const turn = new Turn(server, context, parts);
   try {
     return await turn.run(
       { computer, uri },
@@ -107,7 +102,7 @@ async function read(
           : await readOwnUri(agent, computer, uri, request),
     );
   } catch (error) {
-    throw toRequestError(error, asked);
+    throw toRequestError(error, uri);
   }
 }
 
@@ -132,18 +127,17 @@ const asAsked = (
 async function sharedPlace(
   { reads, catalogue, links }: ServerParts["view"],
   agent: SmcpAgent,
-  asked: Asked,
+  uri: string,
 ): Promise<Place | undefined> {
-  const { uri } = asked;
   const linked = links.find(uri);
   if (linked) return linked;
   const all = await reads.resources.list(agent, catalogue.computers);
   const shown = all.filter((each) => Object(placeOf(each.uri)).uri === uri);
   if (shown.length > 1) {
     const uris = shown.slice(0, MAX_NAMED).map((each) => each.uri);
-    throw notFound(
+    throw invalidParams(
       `Several MCP servers have ${uri}; read one of ${uris.join(", ")}`,
-      asked,
+      { uri },
     );
   }
   const [found] = shown;

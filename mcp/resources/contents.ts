@@ -141,9 +141,10 @@ export async function readableServers(
   computer: string,
   request: AgentRequestOptions,
 ): Promise<string[]> {
-  const { servers } = await agent.getConfig(computer, request);
-  return Object.entries(servers).filter(([, { disabled }]) => !disabled)
-    .map(([key]) => key);
+  const { servers, other_servers } = await agent.getConfig(computer, request);
+  const enabled = Object.entries(servers)
+    .filter(([, { disabled }]) => !disabled).map(([key]) => key);
+  return [...enabled, ...other_servers ?? []];
 }
 
 /** Keeps what MCP allows, and clients check: text, or bytes. */

@@ -25,6 +25,8 @@ const MAX_CHANGES = 20;
 const MAX_DEPTH = 64;
 /** How many references in a row, and alternatives within alternatives, are followed at the root. */
 const MAX_STEPS = 8;
+/** How many alternatives are merged. */
+const MAX_PARTS = 100;
 
 /** Mends the schema of a tool's arguments. */
 export function mendForModels(schema: Schema): ModelSchema {
@@ -48,24 +50,27 @@ type Note = (change: string) => void;
 /** Keywords that say which of several objects are meant. */
 const COMBINING = ["allOf", "anyOf", "oneOf"] as const;
 /** Keywords that cannot be merged, and are left out. */
-const DROPPED = ["not", "enum", "const", "if", "then", "else"] as const;
+const DROPPED = ["$ref", "not", "enum", "const", "if", "then", "else"] as const;
 
 function mendRoot(schema: Schema, note: Note): Schema {
   let root = schema;
   const target = followed(root, schema);
-  if (target !== root) {
+  if (target !== root && target.$ref === undefined) {
     note("$ref at the root is replaced by what it leads to");
     root = target;
   }
-  const combining = COMBINING.filter((each) => Array.isArray(root[each]));
+  const combining = COMBINING.filter((each) => root[each] !== undefined);
   const dropped = DROPPED.filter((each) => root[each] !== undefined);
   for (const each of combining) {
     note(`${each} at the root is merged into its properties`);
   }
   for (const each of dropped) note(`${each} at the root is left out`);
   const { properties, required } = combining.length > 0
-    ? partsOf(root, schema, 0)
+    ? partsOf(root, { root: schema, left: MAX_PARTS }, 0)
     : ownParts(root);
+  if (root.required !== undefined && !isTexts(root.required)) {
+    note("required at the root is a list of names");
+  }
   if (root.type !== "object") note('type at the root is "object"');
   if (!isRecord(root.properties)) note("properties at the root are added");
   const kept = Object.entries(root).filter(([name]) =>
@@ -78,6 +83,9 @@ function mendRoot(schema: Schema, note: Note): Schema {
     ...(required.length > 0 && { required }),
   };
 }
+
+const isTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((each) => typeof each === "string");
 
 /** The properties of an object, and which of them must be there. */
 interface Parts {
@@ -92,14 +100,21 @@ const ownParts = ({ properties, required }: Schema): Parts => ({
     : [],
 });
 
+/** The root that alternatives refer to, and how many of them are still followed: references may multiply. */
+interface Merging {
+  readonly root: Schema;
+  left: number;
+}
+
 /** Merges the alternatives of a schema, and those within them. */
-function partsOf(schema: Schema, root: Schema, step: number): Parts {
+function partsOf(schema: Schema, merging: Merging, step: number): Parts {
   const own = ownParts(schema);
   if (step >= MAX_STEPS) return own;
   const listed = (keyword: typeof COMBINING[number]): Parts[] => {
     const parts = schema[keyword];
     return (Array.isArray(parts) ? parts : []).filter(isRecord)
-      .map((part) => partsOf(followed(part, root), root, step + 1));
+      .filter(() => merging.left-- > 0)
+      .map((part) => partsOf(followed(part, merging.root), merging, step + 1));
   };
   const all = listed("allOf");
   const any = [listed("anyOf"), listed("oneOf")];

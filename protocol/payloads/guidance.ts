@@ -113,7 +113,7 @@ export const complete = z.routed(
   z.answer({
     completion: z.looseObject({
       values: z.listOf(z.string()),
-      total: z.exactOptional(z.number()),
+      total: z.exactOptional(z.int()),
       hasMore: z.exactOptional(z.boolean()),
     }),
   }),
