@@ -71,6 +71,7 @@ export function agentCommand(loadMcp: LoadMcp): Command {
   addRead(program);
   addPrompts(program);
   addPrompt(program);
+  addInstructions(program);
   addSkills(program);
   addSkill(program);
   addPut(program);
@@ -231,6 +232,15 @@ function addPrompt(program: Command): void {
     .action(async (name, server, flags) =>
       (await reading()).prompt(name, server, flags)
     );
+}
+
+function addInstructions(program: Command): void {
+  addQuery(
+    program,
+    ["instructions", "Show what MCP servers instruct models to"],
+    ["instructions"],
+    computerOption(),
+  ).action(async (flags) => (await reading()).instructions(flags));
 }
 
 function addSkills(program: Command): void {

@@ -98,7 +98,7 @@ const offering = (
       prompts: [{
         name: "p",
         ...FIELDS,
-        arguments: [{ name: "city", title: "City", required: true, ...FIELDS }],
+        arguments: [{ name: "city", required: true, ...FIELDS }],
       }],
     }),
     "prompts/get": () => ({
