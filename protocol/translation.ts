@@ -9,8 +9,7 @@
  * | `tools[]` of `get_tools`             | –                                     | `bundle_id` is added   |
  * | `servers` of `get_config`            | key and `name`                        | key and `bundle_id`    |
  * | `inputs[].options` of a pickString   | texts                                 | `{label, value}`       |
- * | `mcp_server` of listed prompts,      | the given name                        | likewise               |
- * | templates and instructions           |                                       |                        |
+ * | `mcp_server` of items of lists       | the given name                        | likewise               |
  * | an error's `mcp_server`              | the given name, in 4015 as            | likewise               |
  * |                                      | `mcp_server_name` too                 |                        |
  * | an error's `code`, no such server    | 404                                   | 4014                   |
@@ -63,18 +62,11 @@ const NAMING: ReadonlySet<events.ClientEvent | events.Notification> = new Set<
 ]);
 
 /** The lists of answers whose items name MCP servers. */
-const NAMING_LISTS: ReadonlyMap<events.ClientEvent, string> = new Map<
-  events.ClientEvent,
-  string
->([
+export const NAMING_LISTS: ReadonlyMap<events.ClientEvent, string> = new Map([
   [events.GET_PROMPTS_EVENT, "prompts"],
   [events.GET_RESOURCE_TEMPLATES_EVENT, "resource_templates"],
   [events.GET_INSTRUCTIONS_EVENT, "instructions"],
 ]);
-
-/** Returns whether an answer may be translated item by item, so that it has at most {@linkcode MAX_TRANSLATED_ITEMS}. */
-export const isNamingList = (event: events.ClientEvent): boolean =>
-  NAMING_LISTS.has(event);
 
 /**
  * Returns what the receiver calls the MCP server of a request or a notice; `undefined` where it stays.
@@ -147,7 +139,7 @@ function changeOf(
       return (t) => t.config();
     default: {
       const list = NAMING_LISTS.get(event);
-      return list === undefined ? undefined : (t) => t.naming(list);
+      return list ? (t) => t.naming(list) : undefined;
     }
   }
 }

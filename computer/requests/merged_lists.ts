@@ -35,8 +35,8 @@ import type { Bound } from "../../protocol/event_table.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { MCP_SERVER_KEY } from "../../protocol/payloads/tools.ts";
 import {
-  isNamingList,
   MAX_TRANSLATED_ITEMS,
+  NAMING_LISTS,
 } from "../../protocol/translation.ts";
 import { weigh } from "../../shared/json/values.ts";
 import { WarnOnce } from "../util/log.ts";
@@ -354,7 +354,7 @@ const over = (limit: string, count: number, max: number): Excess => ({
 
 /** What may be translated for Agents of other versions is counted, as prompts are, and tools without a `bundle_id`. */
 const mostItems = (event: ClientEvent, items: readonly unknown[]): number =>
-  isNamingList(event) ||
+  NAMING_LISTS.has(event) ||
     event === GET_TOOLS_EVENT &&
       items.some((tool) => Object(tool).bundle_id === undefined)
     ? MAX_TRANSLATED_ITEMS

@@ -71,13 +71,8 @@ const LIST_KEYS = {
   prompts: "name",
 } as const;
 
-/** The methods of lists. */
-const LIST_METHODS = {
-  tools: "tools/list",
-  resources: "resources/list",
-  resourceTemplates: "resources/templates/list",
-  prompts: "prompts/list",
-} as const satisfies Record<keyof typeof LIST_KEYS, string>;
+const methodOf = (list: keyof typeof LIST_KEYS): string =>
+  `${list === "resourceTemplates" ? "resources/templates" : list}/list`;
 
 /** Accepts any result: items are validated one by one, as the SDK's schemas reject whole lists. */
 const anyResult = z.looseObject({});
@@ -343,7 +338,7 @@ class ClientConnection implements McpConnection {
     options?: McpRequestOptions,
   ): Promise<WholeList<unknown>> {
     return allPages(
-      LIST_METHODS[what],
+      methodOf(what),
       LIST_KEYS[what],
       (cursor) => this.#page(what, cursor, options),
       (error) =>
@@ -360,7 +355,7 @@ class ClientConnection implements McpConnection {
     const isFirst = cursor === undefined;
     const { requestMs } = this.#options;
     const { [what]: items, nextCursor, _meta } = await this.#request(
-      LIST_METHODS[what],
+      methodOf(what),
       isFirst ? {} : { cursor },
       {
         ...options,
@@ -413,7 +408,7 @@ class ClientConnection implements McpConnection {
     const list = this.#list;
     if (this.#loss !== undefined || list === undefined) return true;
     this.#probe ??= this.#client.request(
-      { method: LIST_METHODS[list] },
+      { method: methodOf(list) },
       anyResult,
       { timeout: this.#options.requestMs },
     );
