@@ -104,6 +104,7 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
     "configuration",
     "links",
     "mcp-client", // mcp_page_test.ts
+    "server-json", // mcp_page_test.ts
     "version-mismatch", // references_test.ts
   ],
   toml: ["mcp-client"],
