@@ -437,6 +437,26 @@ for (const era of ERAS) {
   });
 }
 
+Deno.test("a Computer declares MCP Apps to its MCP servers, and an office to its clients", async () => {
+  const asked: unknown[] = [];
+  await using served = await serveOffice({
+    servers: {
+      notes: offering("pc", {
+        initialize: ({ capabilities }) => {
+          asked.push(Object(capabilities).extensions);
+          return {};
+        },
+      }),
+    },
+  });
+  await using client = await sdkClient(served, "2025");
+  const declared = {
+    "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] },
+  };
+  assertEquals(asked, [declared]);
+  assertEquals<unknown>(client.getServerCapabilities()?.extensions, declared);
+});
+
 Deno.test("instructions of MCP servers whose tools a client may not see are left out", async () => {
   const withText = (where: string) =>
     offering(where, {
