@@ -258,7 +258,6 @@ export const OVER_MCP: Differences = {
       }),
     },
     NAMED,
-    { what: "title", why: IN_MENUS, make: titled },
   ],
   calls: [WITH_LINKS],
   filled: [],
