@@ -137,8 +137,7 @@ export const readResource: Handler<typeof READ_RESOURCE_EVENT> = async (
   { hosting },
 ) => {
   const connection = askedServer(hosting.host, mcp_server, "resources");
-  const read = (signal: AbortSignal) =>
-    connection.readResource(uri, { signal });
+  const read = (signal: AbortSignal) => connection.readWhole(uri, { signal });
   return { ...await awaitAnswer(mcp_server, timeout, read), req_id };
 };
 

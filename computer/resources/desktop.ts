@@ -70,12 +70,9 @@ export async function readWindows(
         async ([i, resource]) => {
           const uri = String(resource.uri);
           try {
-            const { contents } = await connection.readResource(uri, { signal });
-            windows[i] = {
-              server: name,
-              resource,
-              contents: contents.map(readContents),
-            };
+            const contents = (await connection.readResource(uri, { signal }))
+              .map(readContents);
+            windows[i] = { server: name, resource, contents };
           } catch (error) {
             if (signal.aborted) throw error;
             warn(quote(uri), error);

@@ -96,9 +96,7 @@ async function read(
   }
   try {
     const original = watch.originalOf(bundleId, uri);
-    const { contents } = await server.connection.readResource(original, {
-      signal,
-    });
+    const contents = await server.connection.readResource(original, { signal });
     return { name, contents: contents.map(readContents) };
   } catch (error) {
     throw new Error(requestFailure(name, error).message, { cause: error });

@@ -93,7 +93,7 @@ async function readFile(
   uri: string,
   signal: AbortSignal,
 ): Promise<Uint8Array[]> {
-  const { contents } = await withDeadline(
+  const contents = await withDeadline(
     READ_TIMEOUT_MS,
     (signal) => connection.readResource(uri, { signal }),
     { signal },

@@ -259,6 +259,13 @@ class ClientConnection implements McpConnection {
   async readResource(
     uri: string,
     options?: McpRequestOptions,
+  ): Promise<Record<string, unknown>[]> {
+    return (await this.readWhole(uri, options)).contents;
+  }
+
+  async readWhole(
+    uri: string,
+    options?: McpRequestOptions,
   ): Promise<ReadContents> {
     const { contents, _meta } = await this.#questions.during(
       undefined,

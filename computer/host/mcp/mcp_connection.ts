@@ -139,11 +139,13 @@ export interface McpConnection {
   listAllResources(options?: McpRequestOptions): Promise<Resource[]>;
   /** Lists the templates of URIs of all pages, as the server sent them. */
   listResourceTemplates(options?: McpRequestOptions): Promise<unknown[]>;
-  /** Reads a resource; returns the `contents`, and the metadata of the answer, as the server sent them. */
+  /** Reads a resource; returns the `contents` as the server sent them. */
   readResource(
     uri: string,
     options?: McpRequestOptions,
-  ): Promise<ReadContents>;
+  ): Promise<Record<string, unknown>[]>;
+  /** Reads a resource; returns the metadata of the answer, too. */
+  readWhole(uri: string, options?: McpRequestOptions): Promise<ReadContents>;
   /** Lists the prompts of all pages, as the server sent them. */
   listPrompts(options?: McpRequestOptions): Promise<unknown[]>;
   /** Gets a prompt; returns the result as the server sent it. */
