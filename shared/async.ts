@@ -192,11 +192,6 @@ export class RateQueue {
     this.#allowance = perSecond;
   }
 
-  /** How many wait. */
-  get waiting(): number {
-    return this.#waiting.size;
-  }
-
   /**
    * Begins work, unless it has to wait; `end` must follow.
    *

@@ -161,6 +161,7 @@ const toolItem = (tool, onTry) => {
   return h(
     "li",
     button(h("bdi", name), onTry, {
+      class: "plain",
       "aria-pressed": "false",
       "data-tool": name,
     }),
