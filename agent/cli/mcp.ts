@@ -27,16 +27,10 @@ interface McpFlags extends Omit<OfficeFlags, "json"> {
   desktopTools?: true;
 }
 
-/** How the office is shown. */
-interface McpView {
-  computer?: string;
-  include?: readonly string[];
-  exclude?: readonly string[];
-  tools?: "all" | "search";
-  nameLimit?: number;
-  callTimeoutMs?: number;
-  desktopTools?: boolean;
-}
+/** How the office is shown: the flags, with a timeout as the code has it. */
+type McpView =
+  & Partial<Omit<McpFlags, keyof OfficeFlags | "timeout">>
+  & { callTimeoutMs?: number };
 
 /** Connects the program that has started this one with an office; `pipeOffice` of the room `mcp` is one. */
 type PipeOffice = (
