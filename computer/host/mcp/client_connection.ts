@@ -22,7 +22,6 @@ import {
   type McpConnection,
   type McpRequestOptions,
   readProgress,
-  readResult,
   readTool,
   type ToolList,
   type WholeList,
@@ -30,6 +29,7 @@ import {
 import { ServerEndedError, SessionForgottenError } from "./errors.ts";
 import { refusedHandshake } from "./handshake.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";
+import { mendResult } from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import {
   type CallToolResult,
@@ -42,6 +42,8 @@ import {
   passedOn,
   readOffices,
 } from "../../../protocol/payloads/request_meta.ts";
+import { carryStructured } from "../../../protocol/payloads/tool_result.ts";
+import { log } from "../../util/log.ts";
 import { Questions } from "./questions.ts";
 import type { Page } from "../../../shared/pages.ts";
 import { abortable, MAX_TIMER_MS, withTimeout } from "../../../shared/async.ts";
@@ -445,6 +447,22 @@ class ClientConnection implements McpConnection {
     redact?.(reason);
     this.#onLost(reason);
   }
+}
+
+/** Reads the result of a call; what is wrong in it is mended, since nothing else is left of the call. */
+function readResult(
+  tool: string,
+  answer: Record<string, unknown>,
+): CallToolResult {
+  const problems: string[] = [];
+  const result = mendResult(answer, (problem) => problems.push(problem));
+  if (problems.length > 0) {
+    log.warn("The result of {tool} is mended: {problems}", {
+      tool,
+      problems: problems.slice(0, MAX_PROBLEMS).join("; "),
+    });
+  }
+  return carryStructured(result);
 }
 
 /** Waits a while for the user who is being asked for the rights to a call; false without such a question. */
