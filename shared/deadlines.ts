@@ -145,3 +145,9 @@ export function swapRemove<T>(list: T[], at: number): void {
   const last = list.pop();
   if (last !== undefined && at < list.length) list[at] = last;
 }
+
+/** Removes an item, if it is there, by linear search: the lists are short. */
+export function removeItem<T>(list: T[], item: T): void {
+  const at = list.indexOf(item);
+  if (at >= 0) swapRemove(list, at);
+}

@@ -28,8 +28,7 @@ import {
   shuttingDown,
 } from "../shared/payload.ts";
 import { type CallEnd, endOf, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
-import type { Deadline } from "../../shared/deadlines.ts";
-import { removeItem } from "../shared/pending.ts";
+import { type Deadline, removeItem } from "../../shared/deadlines.ts";
 import {
   type Ack,
   type Forget,
