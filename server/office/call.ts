@@ -10,7 +10,6 @@ import {
   GET_DPE_EVENT,
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
-  namesOf,
   type Notification,
   PROFILES,
   ProtocolError,
@@ -27,8 +26,8 @@ import {
   Payload,
   shuttingDown,
 } from "../shared/payload.ts";
-import { type CallEnd, endOf, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
-import { type Deadline, removeItem } from "../../shared/deadlines.ts";
+import { type CallEnd, endOf, OK, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
+import { type Deadline, swapRemove } from "../../shared/deadlines.ts";
 import {
   type Ack,
   type Forget,
@@ -69,7 +68,7 @@ interface CallMember extends Seated {
   /** Its office. */
   readonly home: {
     readonly parts: SharedParts;
-    computer(name: string): CallMember | undefined;
+    readonly seats: { get(computer: string): CallMember | undefined };
   };
   notify(event: Notification, payload: Payload): void;
   noteFailure(answer: Payload | undefined, end: CallEnd): void;
@@ -101,7 +100,7 @@ export function forward(request: CallRequest, ack: Ack | undefined): void {
     if (agent.calls.length >= limiter.limits.callsPerAgent) {
       throw limiter.refuse("callsPerAgent", partyOf(agent.peer));
     }
-    const computer = agent.home.computer(about.computer);
+    const computer = agent.home.seats.get(about.computer);
     if (computer === undefined) {
       // Never reveals whether it is in another office (protocol §5).
       throw failed(
@@ -139,7 +138,7 @@ function reply(
     ack?.(answer, end);
   }
   ended(answer, end);
-  agent.noteFailure(answer, end);
+  if (end !== OK) agent.noteFailure(answer, end);
 }
 
 /** A request that its Computer has not answered yet; it belongs to both members. */
@@ -193,10 +192,10 @@ export class Call implements Deadline, PendingCall {
   send(payload: Payload): void {
     const { parts } = this.agent.home;
     const { peer } = this.computer;
-    const names = namesOf(peer.profile, this.event);
-    this.#forget = names.length === 1
-      ? peer.ask(names[0], payload, this.#answered)
-      : this.#askAll(names, payload);
+    const older = peer.profile.olderNames[this.event];
+    this.#forget = older === undefined
+      ? peer.ask(this.event, payload, this.#answered)
+      : this.#askAll([this.event, older], payload);
     for (const member of [this.agent, this.computer]) {
       member.calls.push(this);
       member.record.calls++;
@@ -264,11 +263,12 @@ export class Call implements Deadline, PendingCall {
     if (this.#forget === undefined) return;
     this.#forget = undefined;
     const { parts } = this.agent.home;
-    removeItem(this.agent.calls, this);
-    removeItem(this.computer.calls, this);
+    for (const { calls } of [this.agent, this.computer]) {
+      swapRemove(calls, calls.indexOf(this));
+    }
     parts.pendingCalls--;
     parts.deadlines.remove(this);
-    this.computer.noteFailure(answer, how);
+    if (how !== OK) this.computer.noteFailure(answer, how);
     reply(this.#caller, answer, how);
     if (parts.pendingCalls === 0) parts.idle?.();
   }
