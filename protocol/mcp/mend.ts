@@ -276,9 +276,9 @@ function mended(
   optional: Readonly<Record<string, Test>>,
   note: Note,
 ): Record<string, unknown> {
-  const missing = required.find((name) => !isText(block[name]));
-  if (missing !== undefined) {
-    note(`a piece of its content has no ${missing}, and is shown as JSON`);
+  for (const name of required) {
+    if (typeof block[name] === "string") continue;
+    note(`a piece of its content has no ${name}, and is shown as JSON`);
     return asText(JSON.stringify(block));
   }
   const valid = withoutInvalid(block, optional, note);
@@ -426,6 +426,12 @@ function mendList(content: unknown, note: Note): Record<string, unknown>[] {
       ? [asText(content)]
       : [mendContent(content, note)];
   }
-  const mended = content.map((block) => mendContent(block, note));
-  return mended.every((block, at) => block === content[at]) ? content : mended;
+  let isValid = true;
+  const mended: Record<string, unknown>[] = [];
+  for (const block of content) {
+    const piece = mendContent(block, note);
+    mended.push(piece);
+    isValid &&= piece === block;
+  }
+  return isValid ? content : mended;
 }
