@@ -187,20 +187,15 @@ class ClientConnection implements McpConnection {
       arguments: params,
       ...((meta || onProgress) && { _meta }),
     };
-    const call = () =>
-      this.#questions.during(
-        answer,
-        () =>
-          this.#request("tools/call", request, {
-            signal,
-            timeout: MAX_TIMER_MS,
-          }),
-      );
+    const limits = { signal, timeout: MAX_TIMER_MS };
+    const call = () => this.#request("tools/call", request, limits);
     try {
-      const result = await call().catch(async (error) => {
-        if (!await isGranted(error, signal)) throw error;
-        return await call(); // once: a server could ask for more without end
-      });
+      const result = await this.#questions.during(answer, call)
+        .catch(async (error) => {
+          if (!await isGranted(error, signal)) throw error;
+          // Once: a server could ask for more without end.
+          return await this.#questions.during(answer, call);
+        });
       return readResult(name, result);
     } finally {
       this.#followers.delete(progressToken);

@@ -20,6 +20,7 @@ import {
 import { existsSync } from "node:fs";
 import process from "node:process";
 import type { MCPServerStdioParameters } from "../../../protocol/mod.ts";
+import { release } from "../../../shared/bytes.ts";
 import { envelopeOf } from "../../../shared/json/envelope.ts";
 import {
   type Line,
@@ -58,6 +59,10 @@ interface StdioOptions {
   readonly exitGraceMs?: number | undefined;
   /** Takes a sentence about a message that is skipped. */
   readonly warn?: (text: string) => void;
+  /** Takes what it printed in place of an answer, to end a sentence. */
+  readonly silent?: (printed: string) => void;
+  /** Hides secrets in what it printed, before it is cut. */
+  readonly hide?: (text: string) => string;
 }
 
 /**
@@ -78,8 +83,8 @@ export class StdioTransport implements Transport {
   fault: MessageTooLargeError | undefined;
   /** The number of lines on its output so far, messages or not. */
   answers = 0;
-  /** Its output that is no message; may contain secrets. */
-  readonly stray: StrayOutput = new StrayOutput();
+  /** Its output that is no message. */
+  readonly stray: StrayOutput;
   readonly #parameters: MCPServerStdioParameters;
   readonly #options: StdioOptions;
   readonly #limit: number;
@@ -107,6 +112,7 @@ export class StdioTransport implements Transport {
     this.#limit = options.limit ?? DEFAULT_MESSAGE_BYTES;
     this.#graceMs = options.exitGraceMs ?? EXIT_GRACE_MS;
     this.#decoder = new LineDecoder(parameters, this.#limit);
+    this.stray = new StrayOutput(options.hide);
   }
 
   /** The last lines of its stderr; may contain secrets, so never sent to Agents. */
@@ -153,6 +159,16 @@ export class StdioTransport implements Transport {
       });
     });
   }
+
+  /** Returns a function that quotes what the child printed since then in place of messages, to end a sentence. */
+  readonly watchOutput = (): () => string => {
+    const { count } = this.stray;
+    return () => {
+      const printed = this.stray.quote(count);
+      if (printed !== "") this.#options.silent?.(printed);
+      return printed;
+    };
+  };
 
   /** Sends one message; resolves when it is written to the pipe. */
   send(message: JSONRPCMessage): Promise<void> {
@@ -235,7 +251,8 @@ export class StdioTransport implements Transport {
       if (drain !== undefined) finishSoon();
       const { length } = chunk;
       const found = this.#decoder.push(chunk);
-      if (this.#decoder.isSkipping) free(chunk);
+      // The garbage collector lets hundreds of megabytes of them wait.
+      if (this.#decoder.isSkipping) release(chunk);
       lines.push(found, length);
     });
     readInTurns(child.stderr, (chunk) => this.#stderr.push(chunk));
@@ -298,12 +315,6 @@ export class StdioTransport implements Transport {
   }
 }
 
-/** Frees the memory of a chunk, as the garbage collector lets hundreds of megabytes of them wait. */
-function free({ buffer, byteLength }: Uint8Array): void {
-  const isWhole = byteLength === buffer.byteLength;
-  if (isWhole && buffer instanceof ArrayBuffer) buffer.transfer(0);
-}
-
 function explain(command: string, error: Error & { code?: string }): Error {
   const [program = "", ...rest] = command.trim().split(/\s+/);
   const isLine = rest.length > 0 && !/[\\/]/.test(program);
@@ -334,31 +345,29 @@ const MAX_QUOTED = 200;
  * is missing elsewhere.
  */
 class StrayOutput {
+  readonly #hide: (text: string) => string;
   readonly #lines: string[] = [];
-  #count = 0;
-
   /** The number of lines so far. */
-  get count(): number {
-    return this.#count;
+  count = 0;
+
+  /** @param hide hides secrets in a text, before it is cut */
+  constructor(hide = (text: string) => text) {
+    this.#hide = hide;
   }
 
   /** Keeps a line. */
   push(line: string): void {
-    this.#count++;
+    this.count++;
     this.#lines.push(line.slice(0, MAX_LINE));
     if (this.#lines.length > MAX_LINES) this.#lines.shift();
   }
 
-  /**
-   * Quotes the lines after the first n, to end a sentence about the child; empty if there are none.
-   *
-   * @param hide hides secrets in a text, before it is cut
-   */
-  quote(hide: (text: string) => string, first = 0): string {
-    const dropped = this.#count - this.#lines.length;
+  /** Quotes the lines after the first n, to end a sentence about the child; empty if there are none. */
+  quote(first = 0): string {
+    const dropped = this.count - this.#lines.length;
     const lines = this.#lines.slice(Math.max(0, first - dropped));
     if (lines.length === 0) return "";
-    const all = hide(lines.join("\n")).trim();
+    const all = this.#hide(lines.join("\n")).trim();
     const shown = all.length > MAX_QUOTED
       ? `${all.slice(0, MAX_QUOTED)}…`
       : all;
