@@ -20,12 +20,7 @@ import {
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
-import {
-  errorAnswer,
-  excessOf,
-  Payload,
-  shuttingDown,
-} from "../shared/payload.ts";
+import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
 import { type CallEnd, endOf, OK, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
 import { type Deadline, swapRemove } from "../../shared/deadlines.ts";
 import {
@@ -37,7 +32,7 @@ import {
   type PendingCall,
   type Seated,
 } from "./peer.ts";
-import { CLIENT_EVENTS } from "../../protocol/event_table.ts";
+import { type Bound, CLIENT_EVENTS } from "../../protocol/event_table.ts";
 import { unknownTo } from "../../protocol/profiles.ts";
 import { ServerNames } from "../../protocol/server_names.ts";
 import {
@@ -383,4 +378,45 @@ export function endOfCancelled(
 ): CallEnd {
   const isLate = reason === "timeout" || now >= due - ANSWER_MARGIN_MS;
   return { outcome: isLate ? "timeout" : "cancelled", ended_by: "agent" };
+}
+
+// ------------------------------------------------------------------ what is let in (protocol §10)
+
+/** Why a payload is not let in. */
+export interface Excess {
+  readonly why: string;
+  /** The fields of its error. */
+  readonly fields: {
+    readonly limit: string;
+    readonly count: number;
+    readonly max: number;
+  };
+}
+
+/**
+ * Returns why a payload is not let in; `undefined` when it is. Nothing is parsed; what was parsed already
+ * has been bounded before.
+ *
+ * @param most the most members
+ */
+export function excessOf(
+  { bytes, values }: Bound,
+  payload: Payload,
+  most = Infinity,
+): Excess | undefined {
+  const { size = 0, members = 0 } = payload;
+  if (size > bytes) return over("bytes", size, bytes);
+  if (members > most) return over("members", members, most);
+  // Each takes a byte at least: most payloads need no count.
+  return size > values ? over("values", payload.values, values) : undefined;
+}
+
+function over(
+  limit: "bytes" | "values" | "members",
+  count = 0,
+  max: number,
+): Excess | undefined {
+  if (count <= max) return undefined;
+  const why = `has ${count} ${limit}, and may have at most ${max}`;
+  return { why, fields: { limit, count, max } };
 }

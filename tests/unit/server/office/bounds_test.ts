@@ -16,7 +16,7 @@ import {
   REQUEST_BOUNDS,
   shownBounds,
 } from "../../../../protocol/event_table.ts";
-import { excessOf } from "../../../../server/shared/payload.ts";
+import { excessOf } from "../../../../server/office/call.ts";
 import { JsonText, readPacket } from "../../../../server/wire/json_text.ts";
 import { Payload } from "../../../../server/wire/mod.ts";
 import {
