@@ -210,11 +210,11 @@ export class ToolCalls {
   }
 
   /** Finds the tool and runs it, or continues the call that asked its Agent. */
-  async #begin(call: RunningCall): Promise<CallToolResult> {
+  #begin(call: RunningCall): CallToolResult | Promise<CallToolResult> {
     const { request, onProgress } = call;
     if (request.request_state !== undefined) {
       const asked = askedRequest(request);
-      return await this.#converse(this.dialogues.resume(asked), call);
+      return this.#converse(this.dialogues.resume(asked), call);
     }
     const found = this.#host.resolve(request.tool_name);
     if (found.kind === "refuse") return refused(found);
@@ -223,7 +223,7 @@ export class ToolCalls {
     if (
       !request.accepts?.includes(INPUT_REQUIRED) || this.elicitations.canAsk
     ) {
-      return await this.#untilEnd(
+      return this.#untilEnd(
         call,
         (signal) => this.#execute(target, { ...call, signal }),
       );
@@ -235,7 +235,7 @@ export class ToolCalls {
         return this.#execute(target, { ...call, ...further });
       },
     );
-    return await this.#converse(dialogue, call);
+    return this.#converse(dialogue, call);
   }
 
   /** Waits for the next question or the result; the call goes on behind a question. */

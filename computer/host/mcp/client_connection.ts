@@ -106,6 +106,7 @@ export async function openConnection(
 class ClientConnection implements McpConnection {
   readonly capabilities: ServerCapabilities;
   offices: readonly string[] = [];
+  readonly watchOutput: () => () => string;
   readonly #client: Client;
   readonly #options: ClientConnectionOptions;
   readonly #questions: Questions;
@@ -135,6 +136,7 @@ class ClientConnection implements McpConnection {
     this.#options = options;
     this.#questions = questions;
     this.capabilities = client.getServerCapabilities() ?? {};
+    this.watchOutput = options.watchOutput ?? (() => () => "");
     // The SDK's own handler loses the last progress where the result follows at once.
     client.removeNotificationHandler(PROGRESS);
     client.fallbackNotificationHandler = ({ method, params = {} }) => {
@@ -165,10 +167,6 @@ class ClientConnection implements McpConnection {
 
   onLost(listener: (reason: Error) => void): void {
     this.#onLost = listener;
-  }
-
-  watchOutput(): () => string {
-    return this.#options.watchOutput?.() ?? (() => "");
   }
 
   async callTool(

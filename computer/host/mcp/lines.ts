@@ -183,7 +183,7 @@ export const errorAnswer = (
  */
 const isPlainAnswer = (data: unknown): data is JSONRPCResultResponse =>
   isRecord(data) && data.jsonrpc === "2.0" && Number.isInteger(data.id) &&
-  isRecord(data.result) && !Array.isArray(data.result) &&
+  isRecord(data.result) &&
   data.result._meta === undefined && Object.keys(data).length === 3;
 
 /** Mends `_meta` of a result, such as null, for which the MCP SDK would reject the whole. */

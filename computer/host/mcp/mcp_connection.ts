@@ -16,13 +16,13 @@ import {
   mendToolAnnotations,
 } from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
-import {
-  type CallToolResult,
-  type ElicitParams,
-  type ElicitResult,
-  type Icon,
-  type Resource,
-  type ToolProgress,
+import type {
+  CallToolResult,
+  ElicitParams,
+  ElicitResult,
+  Icon,
+  Resource,
+  ToolProgress,
 } from "../../../protocol/mod.ts";
 import type { RequestMeta } from "../../../protocol/payloads/request_meta.ts";
 import { weigh, type Weight } from "../../../shared/json/values.ts";

@@ -227,7 +227,7 @@ export class StdioTransport implements Transport {
     const ended = Promise.withResolvers<void>();
     this.#ended = ended.promise;
     const streams = [child.stdin, child.stdout, child.stderr];
-    const lines = lineQueue(child.stdout, (line) => this.#take(line));
+    const lines = lineQueue(child.stdout, this.#take);
     let drain: ReturnType<typeof setTimeout> | undefined;
     let drains = 0;
     const finish = () => {
@@ -271,7 +271,7 @@ export class StdioTransport implements Transport {
   }
 
   /** Takes a line of the child's output. */
-  #take(line: Line | LongLine): void {
+  readonly #take = (line: Line | LongLine): void => {
     if ("text" in line && line.text.trim() === "") return;
     this.answers++;
     if (!("text" in line)) return this.#skip(line);
@@ -285,7 +285,7 @@ export class StdioTransport implements Transport {
       this.stray.push(line.text);
       this.onerror?.(error as Error);
     }
-  }
+  };
 
   /** Fails the request whose answer a line above the limit is, or all if it may be that of any. */
   #skip({ head, tail, bytes, ended }: LongLine): void {
