@@ -411,6 +411,7 @@ export function mendMeta(
   note: Note,
 ): Record<string, unknown> {
   const { _meta } = result;
+  if (_meta === undefined) return result;
   if (!isRecord(_meta)) {
     return withoutInvalid(result, { _meta: isRecord }, note);
   }
