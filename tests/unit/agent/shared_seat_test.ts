@@ -39,7 +39,7 @@ function open(...messages: Fields[]) {
 }
 
 /** A Server that holds the seat, and answers further requests by a function. */
-async function start(
+function start(
   answer: (params: Fields, signal: AbortSignal) => Response | Promise<Response>,
   held = open(HELD),
 ) {
