@@ -159,6 +159,13 @@ Deno.test("SmcpAgent sends no request that the protocol does not allow: 400 name
     const error = await assertRejects(ask, ProtocolError, `${field}: `);
     assertEquals(error.code, 400);
   }
+  const timeoutMs: number = Object("1000");
+  for (
+    const ask of [
+      () => agent.callTool("pc", "echo", {}, { timeoutMs }),
+      () => agent.getDpe("pc", "dpe://h/d", { timeoutMs }),
+    ]
+  ) await assertRejects(ask, TypeError, "timeoutMs");
 });
 
 Deno.test("SmcpAgent.callTool() cancels a call at its timeout, and returns the timeout result", async () => {
