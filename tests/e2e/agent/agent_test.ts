@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   type AgentEvents,
   ConnectionError,
@@ -7,6 +7,7 @@ import {
   resultMeta,
   SmcpAgent,
 } from "../../../agent/mod.ts";
+import { requestsOf } from "../../../agent/requests.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 import { versionRefusingServer } from "../../support/wire/version_refusing_server.ts";
@@ -187,6 +188,43 @@ Deno.test("SmcpAgent.callTool() cancels a call at its timeout, and returns the t
   assertEquals(result.meta, result._meta);
   const payload = { agent: "planner", req_id: "r1", reason: "timeout" };
   assertEquals(await cancelled.promise, payload);
+});
+
+Deno.test("each listener of a call receives its increasing progress, until it ends", async () => {
+  const { pc, requested } = hanging("client:tool_call");
+  await using office = await startOffice();
+  const computer = await office.addScriptedComputer("pc", pc);
+  const { agent } = office;
+  const requests = requestsOf(agent);
+  const received: [listener: string, progress: number][] = [];
+  let last = Promise.withResolvers<void>();
+  const listen = (name: string) =>
+    requests.follow("1", ({ progress }) => {
+      received.push([name, progress]);
+      if (name === "b") last.resolve();
+    });
+  const endA = listen("a");
+  const endB = listen("b");
+  const abort = new AbortController();
+  const options = { reqId: "1", signal: abort.signal, onProgress: () => {} };
+  const call = assertRejects(() => agent.callTool("pc", "x", {}, options));
+  await requested;
+  const report = async (...steps: number[]) => {
+    last = Promise.withResolvers();
+    for (const progress of steps) {
+      const payload = { agent: "planner", req_id: "1", computer: "pc" };
+      computer.send("server:tool_call_progress", { ...payload, progress });
+    }
+    await last.promise;
+  };
+  await report(1);
+  endA();
+  await report(1, 0, 2);
+  endB();
+  assertEquals(received, [["a", 1], ["b", 1], ["b", 2]]);
+  abort.abort();
+  await call;
+  assertThrows(() => requestsOf({}), TypeError, "no SmcpAgent");
 });
 
 Deno.test("SmcpAgent updates its tool catalogue on notifications", async () => {

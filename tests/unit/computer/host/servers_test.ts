@@ -235,6 +235,10 @@ Deno.test("a server whose bundle_id is taken starts when the one before it is re
 Deno.test("an MCP server that is lost is restarting until it runs, and what failed before is counted until then", async () => {
   const { host, happened, last, status, failing, wires } = start({ a: {} });
   await using _ = host;
+  const server = host.server("a");
+  assert(server);
+  assertEquals(await server.connectAgain(new Wire().connection), undefined);
+  assertEquals(happened(), []); // nothing has started it
   failing.push(new Error("missing"));
   await host.start();
   assertEquals(happened(), ["a starting", "a failed"]);
@@ -252,8 +256,6 @@ Deno.test("an MCP server that is lost is restarting until it runs, and what fail
   assertEquals(happened(), ["a restarting", "tools"]);
   assertEquals(status()?.error, "gone");
   assert(status()?.nextAttempt);
-  const server = host.server("a");
-  assert(server);
   failing.push(new Error("still missing"));
   assertEquals(await server.connectAgain(lost.connection), undefined);
   assertEquals(happened(), ["a restarting", "a restarting"]);
