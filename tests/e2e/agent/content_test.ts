@@ -68,6 +68,7 @@ Deno.test("protocol §8.7: callTool() puts large content back, as an inline resu
     { type: "text", text: "here" },
     { ...png, data: "" },
     { ...png, data: "AAAA", _meta },
+    { type: "resource", resource: { ...pdf, blob: "AAAA" }, _meta },
   ];
   const script = blobScript([
     ...same,

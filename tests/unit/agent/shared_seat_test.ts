@@ -82,10 +82,16 @@ function start(
         received,
         closed: closed.promise,
         end,
+        /** Sends a request; rejects where the connection ends before the answer. */
         ask: (event: string, payload: Fields) =>
-          new Promise<unknown>((resolve) =>
-            end.send(event, payload, ([answer]) => resolve(answer))
-          ),
+          Promise.race([
+            new Promise<unknown>((resolve) =>
+              end.send(event, payload, ([answer]) => resolve(answer))
+            ),
+            closed.promise.then(([reason]) => {
+              throw new Error(String(reason));
+            }),
+          ]),
       };
     },
     [Symbol.asyncDispose]: () => server.shutdown(),
