@@ -177,6 +177,8 @@ Deno.test("longNames() warns above 64 characters, and excludes above 256; behind
     });
   const { problems, warning } = of([4, 5, 196, 197]);
   assertEquals(problems.length, 1);
+  const cut = `tool "${"x".repeat(40)}…" is left out`;
+  assertStringIncludes(problems[0] ?? "", cut);
   assertStringIncludes(problems[0] ?? "", "longer than 256");
   assertStringIncludes(warning ?? "", "2 of its tools");
   assertEquals(of([4]), { problems: [] });
