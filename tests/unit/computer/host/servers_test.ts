@@ -22,6 +22,8 @@ class Wire {
   isClosed = false;
   lists = 0;
   tools = ["echo"];
+  /** What happens while the tools are listed. */
+  listing: (wire: Wire, signal?: AbortSignal) => unknown = () => {};
   lose: (reason: Error) => void = () => {};
   notify: (method: string, params?: Record<string, unknown>) => void = () => {};
 
@@ -34,10 +36,11 @@ class Wire {
       onLost: (listener) => this.lose = listener,
       onNotification: (listener) =>
         this.notify = (method, params = {}) => listener(method, params),
-      listTools: () => {
+      listTools: async ({ signal } = {}) => {
         this.lists++;
         const tools = this.tools.map((name) => mcpTool(name));
-        return Promise.resolve({ tools, problems: [] });
+        await this.listing(this, signal);
+        return { tools, problems: [] };
       },
       close: () => {
         this.isClosed = true;
@@ -70,9 +73,9 @@ function start(
 ) {
   const wires: Wire[] = [];
   const failing: (Error | undefined)[] = [];
-  const seen: { offices: string[]; tools: string[] } = {
-    offices: [],
-    tools: ["echo"],
+  const seen = {
+    offices: [] as string[],
+    listing: new Wire().listing,
   };
   const host = hostOf(
     Object.fromEntries(
@@ -85,7 +88,7 @@ function start(
         if (error) return Promise.reject(error);
         const wire = new Wire();
         wire.offices = seen.offices;
-        wire.tools = seen.tools;
+        wire.listing = seen.listing;
         wires.push(wire);
         return Promise.resolve(wire.connection);
       },
@@ -369,4 +372,40 @@ Deno.test("a server that is stopped while it starts has stopped, and its connect
   ]);
   assertEquals(status()?.nextAttempt, undefined);
   assertEquals(happened(), ["a starting"]);
+});
+
+Deno.test("an MCP server does not run where something happens while its tools are listed", async () => {
+  const rows: [
+    listing: (host: McpHost, wire: Wire, signal?: AbortSignal) => unknown,
+    error: string,
+    failure: string | undefined,
+  ][] = [
+    [(_, wire) => wire.lose(new Error("it is gone")), "it is gone", undefined],
+    [(host) => host.isIn(["o1"], "north"), "it leads back", "leads_back"],
+    [
+      // It ignores that its time is over.
+      (_, __, signal) =>
+        new Promise((resolve) => signal?.addEventListener("abort", resolve)),
+      "it was not ready within 0.001 s",
+      "not_ready",
+    ],
+    [() => Promise.reject(new Error("no list")), "no list", undefined],
+  ];
+  for (const [listing, error, failure] of rows) {
+    const { host, seen, status, last, happened } = start({ a: {} }, {
+      startTimeoutMs: error.includes("0.001") ? 1 : 60_000,
+    });
+    await using _ = host;
+    seen.offices = ["o1"];
+    seen.listing = (wire, signal) => listing(host, wire, signal);
+    await host.start();
+    assertEquals(happened(), ["a starting", "a failed"], error);
+    assertEquals(status()?.error?.slice(0, error.length), error);
+    assertEquals([status()?.failure, last().isClosed], [failure, true]);
+    assertEquals(status()?.nextAttempt === undefined, failure === "leads_back");
+    const stops = [host.stopServer("a"), host.stopServer("a")];
+    await Promise.all(stops);
+    assertEquals(happened(), ["a stopped"]);
+    assertEquals(status()?.nextAttempt, undefined);
+  }
 });
