@@ -100,6 +100,24 @@ Deno.test("SmcpAgent receives every kind of answer of a Computer", async () => {
   ]);
 });
 
+Deno.test("SmcpAgent.watchResource() requests the changes of a resource, or their end", async () => {
+  const requests: unknown[] = [];
+  await using office = await startOffice({
+    computers: {
+      pc: (event, payload) => {
+        const { req_id, mcp_server, uri, watch } = Object(payload);
+        if (event !== "client:watch_resource") return ANSWERS[event];
+        requests.push([mcp_server, uri, watch]);
+        return { req_id };
+      },
+    },
+  });
+  const { agent } = office;
+  await agent.watchResource("pc", "files", "x:1");
+  await agent.watchResource("pc", "files", "x:1", { stop: true });
+  assertEquals(requests, [["files", "x:1", true], ["files", "x:1", false]]);
+});
+
 Deno.test("SmcpAgent.allResources() follows cursors, and stops when they repeat", async () => {
   const next: Record<string, string> = { "": "a", a: "b", b: "a" };
   await using office = await startOffice({
