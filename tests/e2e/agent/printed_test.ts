@@ -410,3 +410,33 @@ Deno.test("smcp-agent names the remedy where an office has no Computer, or sever
     assertStringIncludes(stderr, `--office empty --url ${agent.office.url}`);
   }
 });
+
+Deno.test("smcp-agent writes to a file what it would print: the text of a document, the bytes of a resource", async () => {
+  await using agent = await start();
+  await using folder = await scratch();
+  const file = join(folder.path, "out");
+  const source = join(folder.path, "document.json");
+  await Deno.writeTextFile(
+    source,
+    JSON.stringify({ doc_ref: "r", uri: "dpe://h/r", title: "R", pages: [] }),
+  );
+  const parts = [{ text: "ü " }, { blob: "AAH/" }, { text: "" }, {}];
+  const contents = parts.map((part) => ({ uri: "x://1", ...part }));
+  const rows: [args: string[], by: Answers, bytes: number[]][] = [
+    [
+      ["read", "x://1", "files"],
+      { ...NO_CONFIG, read_resource: { contents } },
+      [0xc3, 0xbc, 0x20, 0, 1, 255],
+    ],
+    [
+      ["read", "dpe://h/r"],
+      { get_dpe: { uri: `file://${source}` } },
+      [...new TextEncoder().encode("# R\n")],
+    ],
+  ];
+  for (const [args, by, bytes] of rows) {
+    const end = await agent.run([...args, "--output", file], by);
+    assertEquals(end, { code: 0, stdout: "", stderr: "" });
+    assertEquals([...await Deno.readFile(file)], bytes);
+  }
+});
