@@ -44,8 +44,14 @@ function start(
   held = open(HELD),
 ) {
   const requests: Fields[] = [];
+  const stop = new AbortController();
   const server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    {
+      port: 0,
+      hostname: "127.0.0.1",
+      onListen: () => {},
+      signal: stop.signal, // a test that fails leaves streams open
+    },
     async (request) => {
       const { method, params } = await request.json();
       const { pathname } = new URL(request.url);
@@ -94,7 +100,10 @@ function start(
           ]),
       };
     },
-    [Symbol.asyncDispose]: () => server.shutdown(),
+    [Symbol.asyncDispose]: () => {
+      stop.abort();
+      return server.finished;
+    },
   };
 }
 

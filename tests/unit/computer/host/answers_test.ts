@@ -6,7 +6,7 @@ import {
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 import {
-  HttpAnswerError,
+  type HttpAnswerError,
   mcpErrorCode,
 } from "../../../../computer/host/mcp/errors.ts";
 import { refusedHandshake } from "../../../../computer/host/mcp/handshake.ts";
