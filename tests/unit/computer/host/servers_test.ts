@@ -235,6 +235,14 @@ Deno.test("a server whose bundle_id is taken starts when the one before it is re
   assertThrows(() => host.names.find("a"), TypeError, "has none");
 });
 
+Deno.test("a server whose bundle_id was taken stays a problem where the one before it gets another", async () => {
+  const { host } = start({ a: {} });
+  await using _ = host;
+  host.shadow([configOf("b", { bundle_id: "a" })]);
+  await host.updateServer(configOf("c"), "a");
+  assertEquals([names(host), host.problems.length], [["c"], 1]);
+});
+
 Deno.test("an MCP server that is lost is restarting until it runs, and what failed before is counted until then", async () => {
   const { host, happened, last, status, failing, wires } = start({ a: {} });
   await using _ = host;
