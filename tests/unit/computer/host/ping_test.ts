@@ -251,3 +251,37 @@ Deno.test("a list of tools names why some are missing: a page that failed, and i
     await connection.close();
   }
 });
+
+Deno.test("the progress of a call goes to its own listener", async () => {
+  const tokens: unknown[] = [];
+  const { connection, far } = await silent(({ method, params }) => {
+    if (method !== "tools/call") return;
+    const progressToken = params?._meta?.progressToken;
+    tokens.push(progressToken);
+    return progressToken === tokens[0]
+      ? undefined
+      : { result: { content: [] } };
+  });
+  const report = (progress: number) =>
+    far.send({
+      jsonrpc: "2.0",
+      method: "notifications/progress",
+      params: { progressToken: Number(tokens[0]), progress },
+    });
+  const received: unknown[] = [];
+  const abort = new AbortController();
+  const first = assertRejects(() =>
+    connection.callTool("t", {}, {
+      signal: abort.signal,
+      onProgress: (progress) => received.push(progress),
+    })
+  );
+  await connection.callTool("t", {}, {
+    onProgress: () => received.push("another"),
+  });
+  await report(1);
+  abort.abort();
+  await first;
+  assertEquals(received, [{ progress: 1 }]);
+  await connection.close();
+});
