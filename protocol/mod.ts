@@ -101,6 +101,7 @@ export {
 export {
   type ElicitParams,
   type ElicitResult,
+  type ElicitUrlParams,
   type ElicitValue,
   parseElicitResult,
   type QuestionFields,

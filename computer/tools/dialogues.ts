@@ -6,12 +6,12 @@
  */
 import type {
   AnswerQuestion,
+  Question,
   QuestionContext,
 } from "../host/mcp/mcp_connection.ts";
 import { UnansweredError } from "../host/mcp/errors.ts";
 import {
   type AgentCallData,
-  type ElicitParams,
   type ElicitResult,
   ErrorCode,
   ProtocolError,
@@ -26,6 +26,8 @@ const ANSWER_TIMEOUT_MS = 10 * 60_000;
 const MAX_WAITING = 100;
 /** What an Agent accepts that can answer questions. */
 export const INPUT_REQUIRED = "input_required";
+/** What it accepts beside that if it lets people open pages. */
+const PAGES = "elicitation.url";
 /** The key of a question without a name in `inputRequests`, and of its answer. */
 const QUESTION_KEY = "question";
 
@@ -68,10 +70,11 @@ export class Dialogues {
 
   /** Begins a request. */
   begin<R>(request: AskedRequest, run: RunDialogue<R>): Dialogue<R> {
-    const { agent, about, req_id, input_responses } = request;
+    const { agent, about, req_id, input_responses, accepts } = request;
     const dialogue: Dialogue<R> = {
       agent,
       about,
+      opensPages: accepts?.includes(PAGES) ?? false,
       reqIds: new Set([req_id]),
       given: new Map(Object.entries(input_responses ?? {})),
       end: new AbortController(),
@@ -124,13 +127,16 @@ export class Dialogues {
 
   #ask(
     dialogue: Dialogue<unknown>,
-    question: ElicitParams,
+    question: Question,
     { signal, isCertain, key = QUESTION_KEY }: QuestionContext,
   ): Promise<ElicitResult> {
     if (!isCertain) {
       throw new UnansweredError(
         "several calls run at this MCP server, and it is unknown whose question it is",
       );
+    }
+    if (question.mode === "url" && !dialogue.opensPages) {
+      throw new UnansweredError("the caller lets nobody open a page");
     }
     const given = dialogue.given.get(key);
     dialogue.given.delete(key); // once, as it may be asked again
@@ -172,6 +178,8 @@ export class Dialogues {
 export interface Dialogue<R> {
   readonly agent: string;
   readonly about: string;
+  /** Whether the Agent lets people open pages. */
+  readonly opensPages: boolean;
   readonly reqIds: Set<string>;
   /** The answers that came with the call. */
   readonly given: Map<string, ElicitResult>;
