@@ -6,7 +6,7 @@
  */
 // @ts-types="@modelcontextprotocol/sdk/types"
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
-import { withTimeout } from "../../../shared/async.ts";
+import { onAbort, withTimeout } from "../../../shared/async.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";
 import { ServerEndedError, SessionForgottenError } from "./errors.ts";
 import { anyResult, type Handshake, type Peer } from "./handshake.ts";
@@ -91,7 +91,7 @@ export class Link {
   }
 
   /** Sends a request as the server's revision of MCP has it. */
-  send(
+  async send(
     method: string,
     params: Record<string, unknown>,
     { signal, timeout }: TimedOptions,
@@ -100,10 +100,18 @@ export class Link {
     const request = envelope
       ? { ...params, _meta: { ...Object(params._meta), ...envelope } }
       : params;
-    return this.#peer.request({ method, params: request }, anyResult, {
-      timeout,
-      ...(signal && { signal }),
-    });
+    // The SDK would cancel every request that had the signal, also those with an answer.
+    const own = new AbortController();
+    const off = onAbort(signal, () => own.abort(signal?.reason));
+    try {
+      return await this.#peer.request(
+        { method, params: request },
+        anyResult,
+        { timeout, signal: own.signal },
+      );
+    } finally {
+      off();
+    }
   }
 
   /** Ends the session, and the connection; never throws. */
