@@ -86,6 +86,7 @@ export {
   type DPEPage,
   type ElicitParams,
   type ElicitResult,
+  type ElicitUrlParams,
   type ElicitValue,
   type EnterOfficeNotification,
   ErrorCode,

@@ -18,16 +18,15 @@ import {
   type QuestionFields,
   type ToolProgress,
 } from "../../protocol/mod.ts";
+import { ACCEPTS } from "../../protocol/payloads/elicitation.ts";
 import { onAbort } from "../../shared/async.ts";
 
 /** How long a question waits for the Agent's answer. */
 const ANSWER_TIMEOUT_MS = 10 * 60_000;
 /** The most questions that wait for Agents at once. */
 const MAX_WAITING = 100;
-/** What an Agent accepts that can answer questions. */
-export const INPUT_REQUIRED = "input_required";
-/** What it accepts beside that if it lets people open pages. */
-const PAGES = "elicitation.url";
+/** The kind of an answer that asks its Agent. */
+const INPUT_REQUIRED = "input_required";
 /** The key of a question without a name in `inputRequests`, and of its answer. */
 const QUESTION_KEY = "question";
 
@@ -64,6 +63,10 @@ interface Waiting {
   readonly answer: (result: ElicitResult) => void;
 }
 
+/** Returns whether the Agent of a request may be asked. */
+export const mayAsk = ({ accepts = [] }: QuestionFields): boolean =>
+  accepts.includes(ACCEPTS.form) || accepts.includes(ACCEPTS.url);
+
 /** The requests of one office whose MCP servers may ask their Agents (an extension of this package). */
 export class Dialogues {
   readonly #waiting = new Map<string, Waiting>();
@@ -74,7 +77,7 @@ export class Dialogues {
     const dialogue: Dialogue<R> = {
       agent,
       about,
-      opensPages: accepts?.includes(PAGES) ?? false,
+      accepts: accepts ?? [],
       reqIds: new Set([req_id]),
       given: new Map(Object.entries(input_responses ?? {})),
       end: new AbortController(),
@@ -135,8 +138,11 @@ export class Dialogues {
         "several calls run at this MCP server, and it is unknown whose question it is",
       );
     }
-    if (question.mode === "url" && !dialogue.opensPages) {
-      throw new UnansweredError("the caller lets nobody open a page");
+    const { mode = "form" } = question;
+    if (!dialogue.accepts.includes(ACCEPTS[mode])) {
+      throw new UnansweredError(
+        `the caller accepts no questions of the mode "${mode}"`,
+      );
     }
     const given = dialogue.given.get(key);
     dialogue.given.delete(key); // once, as it may be asked again
@@ -178,8 +184,8 @@ export class Dialogues {
 export interface Dialogue<R> {
   readonly agent: string;
   readonly about: string;
-  /** Whether the Agent lets people open pages. */
-  readonly opensPages: boolean;
+  /** What the Agent accepts. */
+  readonly accepts: readonly string[];
   readonly reqIds: Set<string>;
   /** The answers that came with the call. */
   readonly given: Map<string, ElicitResult>;

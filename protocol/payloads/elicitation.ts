@@ -35,6 +35,12 @@ export interface ElicitResult {
   [field: string]: unknown;
 }
 
+/** What a request accepts that may be asked forms, and to open pages. */
+export const ACCEPTS = {
+  form: "input_required",
+  url: "elicitation.url",
+} as const;
+
 /** What a request has for the questions of its MCP server: an extension of this package, which older Computers ignore. */
 export interface QuestionFields {
   /**
