@@ -91,7 +91,11 @@ export type {
   GatewayHost,
   SeatUse,
 } from "../shared/gateway.ts";
-export type { CallSpan, CallTracer } from "./observe/watch_calls.ts";
+export type {
+  CallContext,
+  CallSpan,
+  CallTracer,
+} from "./observe/watch_calls.ts";
 export type {
   ListenAddress,
   ListenOptions,
