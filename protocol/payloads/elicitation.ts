@@ -15,7 +15,7 @@ export interface ElicitParams {
 
 /** A page that an MCP server asks a person to open, as in MCP: what is entered there reaches the server alone. */
 export interface ElicitUrlParams {
-  /** Tells it from a form. */
+  /** Always `"url"`. */
   mode: "url";
   /** The server's text for the person: why to open it. */
   message: string;

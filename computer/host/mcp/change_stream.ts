@@ -29,7 +29,7 @@ interface StreamParts {
   readonly timeoutMs: number;
 }
 
-/** Somebody who waits for the acknowledgement of what is subscribed to. */
+/** Settles when what is subscribed to is acknowledged, or is not. */
 type Waiter = ReturnType<typeof Promise.withResolvers<void>>;
 
 /** The changes of a server. */
