@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
 import { keptAlive } from "./kept_alive.ts";
-import { headerMismatch } from "./param_headers.ts";
+import { headerMismatch } from "../../protocol/mcp/param_headers.ts";
 import type { Message } from "./session_transport.ts";
 import { Sessions } from "./sessions.ts";
 import { subscribeIn } from "../office/resources.ts";

@@ -13,22 +13,19 @@ import { reasonOf } from "../../util/values.ts";
 import {
   mendInputSchema,
   mendOutputSchema,
-  mendResult,
   mendToolAnnotations,
 } from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
-import {
-  type CallToolResult,
-  type ElicitParams,
-  type ElicitResult,
-  type Icon,
-  parseCallToolResult,
-  type Resource,
-  type ToolProgress,
+import type {
+  CallToolResult,
+  ElicitParams,
+  ElicitResult,
+  ElicitUrlParams,
+  Icon,
+  Resource,
+  ToolProgress,
 } from "../../../protocol/mod.ts";
 import type { RequestMeta } from "../../../protocol/payloads/request_meta.ts";
-import { carryStructured } from "../../../protocol/payloads/tool_result.ts";
-import { log } from "../../util/log.ts";
 import { weigh, type Weight } from "../../../shared/json/values.ts";
 import { type Page, PagedList } from "../../../shared/pages.ts";
 
@@ -48,9 +45,12 @@ export interface McpCallOptions extends McpRequestOptions {
   meta?: RequestMeta | undefined;
 }
 
+/** What an MCP server asks: a form, or to open a page. */
+export type Question = ElicitParams | ElicitUrlParams;
+
 /** Answers a question that an MCP server asks during a call; a rejection refuses it with its text. */
 export type AnswerQuestion = (
-  question: ElicitParams,
+  question: Question,
   context: QuestionContext,
 ) => Promise<ElicitResult>;
 
@@ -78,6 +78,8 @@ export interface ClientConnectionOptions {
   readonly elicits?: boolean | undefined;
   /** Whether what the server asks during a call comes in that call's answer. */
   readonly asksInAnswers?: boolean;
+  /** Returns whether the server keeps no session, once it has answered; only over Streamable HTTP. */
+  readonly keepsNoSession?: () => boolean;
   /** Aborts the attempt. */
   readonly signal: AbortSignal;
   /** Describes how the connection ended, if the transport has the reason. */
@@ -275,22 +277,6 @@ const readIcons = (icons: unknown[]): Icon[] =>
       ...(typeof theme === "string" && { theme }),
     }];
   }).slice(0, MAX_ICONS);
-
-/** Reads the result of a call; what is wrong in it is mended, since nothing else is left of the call. */
-export function readResult(
-  tool: string,
-  answer: Record<string, unknown>,
-): CallToolResult {
-  const problems: string[] = [];
-  const result = mendResult(answer, (problem) => problems.push(problem));
-  if (problems.length > 0) {
-    log.warn("The result of {tool} is mended: {problems}", {
-      tool,
-      problems: problems.slice(0, MAX_PROBLEMS).join("; "),
-    });
-  }
-  return parseCallToolResult(carryStructured(result));
-}
 
 /** Reads a report of progress; `undefined` without a number. */
 export function readProgress(

@@ -7,6 +7,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import {
+  CallWaits,
   type Confirm,
   type ConfirmAnswer,
   Confirmations,
@@ -19,10 +20,7 @@ import {
   parseTyped,
   readFields,
 } from "../../../../computer/tools/form.ts";
-import {
-  CallWaits,
-  ProgressThrottle,
-} from "../../../../computer/tools/progress.ts";
+import { ProgressThrottle } from "../../../../computer/tools/progress.ts";
 import {
   parseMCPServerConfig,
   type ToolProgress,
@@ -433,7 +431,12 @@ Deno.test("Dialogues refuse questions beyond those that wait already, until one 
   const { signal } = new AbortController();
   const requestedSchema = { type: "object" as const, properties: {} };
   const ask = (req_id: number) => {
-    const call = { agent: "planner", req_id: `${req_id}`, about: "a call" };
+    const call = {
+      agent: "planner",
+      req_id: `${req_id}`,
+      about: "a call",
+      accepts: ["input_required"],
+    };
     const question = { message: "Who?", requestedSchema };
     return dialogues.begin(
       call,
