@@ -12,6 +12,7 @@ import type { SmcpAgent } from "../../agent/mod.ts";
 import type { CallQuestions } from "./questions.ts";
 import type { Turn } from "./turn.ts";
 import type { ResolvedOptions } from "../options.ts";
+import type { Links } from "../resources/links.ts";
 import type { Found, ToolAddress } from "../tools/catalogue.ts";
 import { failure, toFailure, toMcpResult } from "../tools/result.ts";
 import {
@@ -41,6 +42,8 @@ export interface Asked {
   readonly turn: Turn;
   /** Lets the MCP server ask the client, if it can be asked. */
   readonly questions: CallQuestions | undefined;
+  /** Shows what its result refers to. */
+  readonly links: Links;
 }
 
 /**
@@ -49,9 +52,9 @@ export interface Asked {
  */
 export async function callOffice(
   agent: SmcpAgent,
-  { computer, tool }: ToolAddress,
+  { computer, tool, server }: ToolAddress,
   args: Record<string, unknown>,
-  { request, turn, questions, options }: Asked & {
+  { request, turn, questions, links, options }: Asked & {
     readonly options: Pick<ResolvedOptions, "callTimeoutMs" | "heartbeatMs">;
   },
 ): Promise<Mcp.CallToolResult | Mcp.InputRequiredResult> {
@@ -92,7 +95,15 @@ export async function callOffice(
       // The Computer waits: a client that is gone before the answer ends the call there too.
       const held = () => onAbort(signal, () => agent.cancel(reqId));
       return await questions?.toQuestion(result, held) ??
-        await tooMuch(result, { computer, tool }) ?? toMcpResult(result);
+        await tooMuch(result, { computer, tool }) ??
+        toMcpResult(
+          result,
+          (block) =>
+            links.show(
+              block,
+              server === undefined ? undefined : { computer, server },
+            ),
+        );
     });
   } catch (error) {
     return toFailure(error);

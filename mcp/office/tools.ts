@@ -38,6 +38,7 @@ export const answerToolRequests: Answers = (server, parts) => {
       request: context.mcpReq,
       turn: new Turn(server, context, parts),
       questions: readQuestions(server, context, parts.states),
+      links: parts.view.links,
     });
     if (isQuestion(result)) return result;
     const found = parts.view.catalogue.find(params.name);
