@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import process from "node:process";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
@@ -72,7 +72,7 @@ export function makeComputer(
   const computer = new SmcpComputer({
     ...flags.connection
       ? { connection: flags.connection, name: flags.name }
-      : connectionOptions(flags, (file) => readFileSync(file, "utf8")),
+      : connectionOptions(flags),
     ...hostOptions(flags, config, (request) => {
       page?.authorize(request);
       showSignIn(request, (text) => view().note(text));
@@ -159,14 +159,21 @@ export async function loadHostConfig(
   const ids = config.inputs.map(({ id }) => id);
   const stray = Object.keys(values).find((id) => !ids.includes(id));
   if (stray === undefined) return config;
-  const meant = nearestWord(stray, ids);
-  const known = ids.map((id) => `"${id}"`).join(", ") || "no inputs";
-  const hint = meant === undefined
-    ? `it has ${known}`
-    : `did you mean "${meant}"?`;
+  const hint = hintFor(stray, ids, "no inputs");
   throw new UsageError(
     `--input ${stray}=…: ${file} has no input "${stray}"; ${hint}`,
   );
+}
+
+/** Returns what there is in place of an unknown name: the closest one, or all of them. */
+export function hintFor(
+  name: string,
+  known: readonly string[],
+  none: string,
+): string {
+  const meant = nearestWord(name, known);
+  if (meant !== undefined) return `did you mean "${meant}"?`;
+  return `it has ${known.map((each) => `"${each}"`).join(", ") || none}`;
 }
 
 /**

@@ -5,7 +5,6 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import { readFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type IncomingMessage, request as httpRequest } from "node:http";
@@ -153,7 +152,8 @@ export async function watch(
   ];
   let last: string | undefined;
   while (true) {
-    const stream = await client.stream(`/events${query}`, last);
+    const headers = last ? { "Last-Event-ID": last } : {};
+    const stream = await client.send(`/events${query}`, undefined, headers);
     stream.setEncoding("utf8");
     try {
       for await (const { id, kind, data } of eventsOf(stream)) {
@@ -218,10 +218,10 @@ export function eventLine(
 }
 
 /** The nodes of a cluster that an answer of the operator API lacks. */
-interface MissingNodes {
-  readonly unanswered?: readonly string[];
-  readonly not_operated?: readonly string[];
-}
+type MissingNodes = Pick<
+  z.output<typeof schemas.done>,
+  "unanswered" | "not_operated"
+>;
 
 /** Names nodes that an answer lacks: those without an answer, and those that operators cannot ask. */
 export const missingNodes = (
@@ -319,7 +319,7 @@ export class OperatorClient {
 
   /** @throws {UsageError} without credentials, and for an invalid address, proxy or file */
   constructor({ token, apiKey, ...flags }: OperatorFlags) {
-    this.#server = httpRoute(flags, (file) => readFileSync(file, "utf8"));
+    this.#server = httpRoute(flags);
     const { warning } = this.#server;
     if (warning !== undefined) printError(`warning: ${warning}`);
     const sent = token ?? apiKey;
@@ -343,22 +343,18 @@ export class OperatorClient {
     schema: S,
     body?: unknown,
   ): Promise<z.output<S>> {
-    const response = await this.#send(path, body);
+    const response = await this.send(path, body);
     const result = schema.safeParse(await readAnswer(response));
     if (result.success) return result.data;
     throw this.#noOperatorApi();
   }
 
-  /** Opens a stream of events. */
-  stream(
-    path: string,
-    lastEventId: string | undefined,
-  ): Promise<IncomingMessage> {
-    const headers = lastEventId ? { "Last-Event-ID": lastEventId } : {};
-    return this.#send(path, undefined, headers);
-  }
-
-  async #send(
+  /**
+   * Sends a request.
+   *
+   * @throws {Error} that explains a refusal
+   */
+  async send(
     path: string,
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},

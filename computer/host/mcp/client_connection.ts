@@ -16,7 +16,6 @@ import {
   type McpConnection,
   type McpRequestOptions,
   readProgress,
-  readResult,
   readTool,
   type ToolList,
   type WholeList,
@@ -25,6 +24,7 @@ import { ChangeStream } from "./change_stream.ts";
 import { HEADER_MISMATCH, mcpErrorCode, pagesOf } from "./errors.ts";
 import { type Handshake, Peer, shakeHands } from "./handshake.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";
+import { mendResult } from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import type {
   CallToolResult,
@@ -36,6 +36,8 @@ import {
   passedOn,
   readOffices,
 } from "../../../protocol/payloads/request_meta.ts";
+import { carryStructured } from "../../../protocol/payloads/tool_result.ts";
+import { log } from "../../util/log.ts";
 import { Link } from "./link.ts";
 import { answersTo, askedRounds, Questions } from "./questions.ts";
 import { finished, isTaskOnly, runsTasks, TASK_TTL_MS } from "./tasks.ts";
@@ -90,6 +92,7 @@ export async function openConnection(
 class ClientConnection implements McpConnection {
   readonly capabilities: ServerCapabilities;
   offices: readonly string[];
+  readonly watchOutput: () => () => string;
   readonly #link: Link;
   readonly #options: ClientConnectionOptions;
   readonly #questions: Questions;
@@ -117,6 +120,7 @@ class ClientConnection implements McpConnection {
     this.#questions = questions;
     this.capabilities = capabilities;
     this.offices = offices;
+    this.watchOutput = options.watchOutput ?? (() => () => "");
     // The SDK's own handler loses the last progress where the result follows at once.
     peer.removeNotificationHandler(PROGRESS);
     peer.fallbackNotificationHandler = ({ method, params = {} }) => {
@@ -157,10 +161,6 @@ class ClientConnection implements McpConnection {
       this.#changes?.close();
       listener(reason);
     };
-  }
-
-  watchOutput(): () => string {
-    return this.#options.watchOutput?.() ?? (() => "");
   }
 
   async callTool(
@@ -393,6 +393,22 @@ class ClientConnection implements McpConnection {
       options.signal ?? NEVER,
     );
   }
+}
+
+/** Reads the result of a call; what is wrong in it is mended, since nothing else is left of the call. */
+function readResult(
+  tool: string,
+  answer: Record<string, unknown>,
+): CallToolResult {
+  const problems: string[] = [];
+  const result = mendResult(answer, (problem) => problems.push(problem));
+  if (problems.length > 0) {
+    log.warn("The result of {tool} is mended: {problems}", {
+      tool,
+      problems: problems.slice(0, MAX_PROBLEMS).join("; "),
+    });
+  }
+  return carryStructured(result);
 }
 
 /** Waits a while for the user who is being asked for the rights to a call; false without such a question. */
