@@ -43,8 +43,8 @@ export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 const CLIENT_INFO = { name: "a2c-smcp-computer", version: PROTOCOL_VERSION };
 
-/** Time for `server/discover` after a session, which serves as well. */
-const DISCOVER_TIMEOUT_MS = 3_000;
+/** Time for `server/discover`, which a server that does not know it may leave without an answer. */
+const DISCOVER_TIMEOUT_MS = 5_000;
 
 /** How many fields of an answer, and characters of what a server sent, an error names. */
 const MAX_FIELDS = 5;
@@ -80,7 +80,7 @@ export interface Handshake {
 /** What the Computer shows of itself, and how it waits. */
 type Introduction = Pick<
   ClientConnectionOptions,
-  "elicits" | "offices" | "requestMs" | "keepsNoSession"
+  "elicits" | "offices" | "keepsNoSession"
 >;
 
 /**
@@ -100,9 +100,7 @@ export async function shakeHands(
     const isAnswer = error instanceof HandshakeError ||
       mcpErrorCode(error) !== undefined &&
         sdkFailure(error as Error) === undefined;
-    const modern = isAnswer
-      ? await discover(peer, own, own.requestMs)
-      : undefined;
+    const modern = isAnswer ? await discover(peer, own) : undefined;
     if (modern) return modern;
     throw error;
   }
@@ -111,10 +109,7 @@ export async function shakeHands(
     await begun;
     return session;
   }
-  const [modern] = await Promise.all([
-    discover(peer, own, DISCOVER_TIMEOUT_MS),
-    begun,
-  ]);
+  const [modern] = await Promise.all([discover(peer, own), begun]);
   return modern ?? session;
 }
 
@@ -158,7 +153,6 @@ async function openSession(peer: Peer, own: Introduction): Promise<Handshake> {
 async function discover(
   peer: Peer,
   own: Introduction,
-  timeout: number,
 ): Promise<Handshake | undefined> {
   const asked = capabilities(own);
   const envelope: RequestMeta = {
@@ -174,7 +168,7 @@ async function discover(
     const result = await peer.request(
       { method: "server/discover", params: { _meta } },
       anyResult,
-      { timeout },
+      { timeout: DISCOVER_TIMEOUT_MS },
     );
     const { supportedVersions, capabilities, instructions } = result;
     const speaks = Array.isArray(supportedVersions) &&

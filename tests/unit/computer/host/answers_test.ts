@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+// @ts-types="@modelcontextprotocol/sdk/types"
+import { McpError } from "@modelcontextprotocol/sdk/types.js";
 import {
   type HttpAnswerError,
   mcpErrorCode,
