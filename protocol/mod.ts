@@ -116,6 +116,15 @@ export {
   type Waiting,
   withResultMeta,
 } from "./payloads/tool_result.ts";
+export type {
+  CompleteReq,
+  CompleteRet,
+  Completion,
+  CompletionRef,
+  GetInstructionsReq,
+  GetInstructionsRet,
+  ServerInstructions,
+} from "./payloads/guidance.ts";
 export type { RequestMeta } from "./payloads/request_meta.ts";
 export {
   type ElicitParams,

@@ -129,9 +129,9 @@ class ClientConnection implements McpConnection {
     this.#options = options;
     this.#questions = questions;
     this.capabilities = capabilities;
-    this.instructions = handshake.instructions;
     this.offices = offices;
     this.watchOutput = options.watchOutput ?? (() => () => "");
+    this.instructions = handshake.instructions;
     // The SDK's own handler loses the last progress where the result follows at once.
     peer.removeNotificationHandler(PROGRESS);
     peer.fallbackNotificationHandler = ({ method, params = {} }) => {
