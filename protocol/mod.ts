@@ -228,15 +228,6 @@ export {
   type PromptArgument,
   type PromptMessage,
 } from "./payloads/prompts.ts";
-export {
-  type CompleteReq,
-  type CompleteRet,
-  type Completion,
-  type CompletionRef,
-  type GetInstructionsReq,
-  type GetInstructionsRet,
-  type ServerInstructions,
-} from "./payloads/guidance.ts";
 
 // Skills, and content in parts.
 export {
