@@ -151,7 +151,10 @@ class Session {
 
   async #connect(): Promise<void> {
     const cancelled = () => this.#calls.signal;
-    this.#server = await createOfficeServer({ ...this.#parts, cancelled });
+    this.#server = await createOfficeServer(
+      { ...this.#parts, cancelled },
+      "2025",
+    );
     await this.#transport.serve(this.#server);
   }
 

@@ -11,6 +11,7 @@ import { officePathOf } from "../../agent/office_path.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import type { CallQuestions } from "./questions.ts";
 import type { Turn } from "./turn.ts";
+import type { RunningCall } from "../tasks/running_call.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Found, ToolAddress } from "../tools/catalogue.ts";
 import { failure, toFailure, toMcpResult } from "../tools/result.ts";
@@ -38,6 +39,8 @@ export interface Asked {
   readonly turn: Turn;
   /** Lets the MCP server ask the client, if it can be asked. */
   readonly questions: CallQuestions | undefined;
+  /** What becomes a task when the call waits, if the client supports that. */
+  readonly running?: RunningCall | undefined;
 }
 
 /**
@@ -48,7 +51,7 @@ export async function callOffice(
   agent: SmcpAgent,
   { computer, tool }: ToolAddress,
   args: Record<string, unknown>,
-  { request, turn, questions, options }: Asked & {
+  { request, turn, questions, running, options }: Asked & {
     readonly options: Pick<ResolvedOptions, "callTimeoutMs" | "heartbeatMs">;
   },
 ): Promise<Mcp.CallToolResult | Mcp.InputRequiredResult> {
@@ -77,10 +80,12 @@ export async function callOffice(
         signal,
         meta,
         ...(questions && { input: questions.input }),
-        ...(reporter &&
-          {
-            onProgress: (progress: ToolProgress) => reporter.report(progress),
-          }),
+        ...((reporter || running) && {
+          onProgress: (progress: ToolProgress) => {
+            running?.report(progress, computer);
+            reporter?.report(progress);
+          },
+        }),
       });
       // The Computer waits: a client that is gone before the answer ends the call there too.
       const held = () => onAbort(signal, () => agent.cancel(reqId));

@@ -77,6 +77,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "options.ts",
     "tools",
     "resources",
+    "tasks",
     "office",
     "http",
     "pipe",

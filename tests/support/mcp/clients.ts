@@ -142,7 +142,7 @@ async function connectV2(
   );
 }
 
-function clientV2(
+export function clientV2(
   era: Era,
   person?: TestPerson,
   options: ConstructorParameters<typeof ClientV2>[1] = {},
@@ -162,7 +162,7 @@ function clientV2(
   return client;
 }
 
-const transportV2 = (reach: Reach, notices: Notices) =>
+export const transportV2 = (reach: Reach, notices = new Notices()) =>
   "url" in reach
     ? new HttpV2(reach.url, { fetch: notices.watching(reach.fetch) })
     : new ChildTransport(reach);
