@@ -6,6 +6,7 @@ import {
   readRequestBody,
 } from "@modelcontextprotocol/server";
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
+import type { EventRoom } from "./kept_events.ts";
 import { keptAlive } from "./kept_alive.ts";
 import { headerMismatch } from "./param_headers.ts";
 import type { Message } from "./session_transport.ts";
@@ -53,7 +54,8 @@ export class HttpView {
   readonly #sessions: Sessions;
   readonly #offs: readonly (() => void)[];
 
-  constructor(parts: ServerParts) {
+  /** @param room for what the streams of sessions have sent */
+  constructor(parts: ServerParts, room: EventRoom) {
     this.#parts = parts;
     // Its own serving of 2025 has no streams, so that its clients are never notified.
     this.#modern = createMcpHandler(({ requestInfo }) => {
@@ -64,7 +66,7 @@ export class HttpView {
       legacy: "reject",
       maxRequestBodySize: parts.options.maxBodyBytes,
     });
-    this.#sessions = new Sessions(parts);
+    this.#sessions = new Sessions(parts, room);
     this.#offs = [
       parts.view.onChange((event) => {
         this.#modern.bus.publish(event);

@@ -191,8 +191,10 @@ export class RunningCall {
 
   #end(result: Mcp.Result): void {
     this.#isAnswered = true;
-    if (this.#task) this.#task.end({ status: "completed", result });
-    else this.#answered.resolve(result);
+    if (!this.#task) return this.#answered.resolve(result);
+    // As the request itself would have been answered.
+    const complete = { ...result, resultType: "complete" };
+    this.#task.end({ status: "completed", result: complete });
   }
 
   #fail(error: unknown): void {

@@ -20,7 +20,7 @@ const MAX_LETTERS_PER_OWNER = 16 * 2 ** 20;
 const MAX_LETTERS = 64 * 2 ** 20;
 const LETTERS_PER_VALUE = 8;
 
-/** What a task of a table ends with. */
+/** A task of a table, and what ends with it. */
 interface Entry {
   readonly task: Task;
   /** Ends what it holds; once. */
@@ -30,15 +30,14 @@ interface Entry {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** How much the results of an owner weigh. */
-type Letters = Map<string, number>;
-
 /** The tasks of the clients of one office, which alone see theirs. */
 export class TaskTable {
   readonly #hold: () => () => void;
   /** By id; the oldest come first. */
   readonly #entries = new Map<string, Entry>();
-  readonly #letters: Letters = new Map();
+  /** How many an owner has, and how much their results weigh. */
+  readonly #counts = new Map<string, number>();
+  readonly #letters = new Map<string, number>();
   readonly #listeners = new Set<(task: DescribedTask) => void>();
 
   /** @param hold called when a task begins; returns what is called when it ends */
@@ -58,11 +57,11 @@ export class TaskTable {
     ttlMs: number,
     cancel: (why: string) => void,
   ): Task | undefined {
-    const own = [...this.#entries.values()]
-      .filter(({ task }) => task.owner === owner);
-    if (own.length >= MAX_PER_OWNER || this.#entries.size >= MAX_TASKS) {
+    const own = this.#counts.get(owner) ?? 0;
+    if (own >= MAX_PER_OWNER || this.#entries.size >= MAX_TASKS) {
       return undefined;
     }
+    this.#counts.set(owner, own + 1);
     const changed = () => this.#changed(entry);
     const task = new Task(owner, ttlMs, { cancel, changed });
     const release = this.#hold();
@@ -105,7 +104,7 @@ export class TaskTable {
       entry.release();
       entry.release = () => {};
     }
-    if (task.result) this.#weigh(entry);
+    if (task.result) this.#fit(entry);
     for (const listener of this.#listeners) listener(task.describe());
   }
 
@@ -122,20 +121,23 @@ export class TaskTable {
     const { task } = entry;
     task.cancel("its time is over");
     clearTimeout(entry.timer);
-    this.#entries.delete(task.id);
-    this.#count(entry, 0);
+    this.#weighs(entry, 0);
+    if (!this.#entries.delete(task.id)) return;
+    const others = (this.#counts.get(task.owner) ?? 0) - 1;
+    if (others > 0) this.#counts.set(task.owner, others);
+    else this.#counts.delete(task.owner);
   }
 
-  #weigh(entry: Entry): void {
+  #fit(entry: Entry): void {
     const { values, letters } = weigh(entry.task.result);
-    this.#count(entry, letters + values * LETTERS_PER_VALUE);
+    this.#weighs(entry, letters + values * LETTERS_PER_VALUE);
     for (let owner; (owner = this.#excessive()) !== undefined;) {
       const kept = [...this.#entries.values()]
         .filter(({ task, letters }) => task.owner === owner && letters > 0);
       const next = kept.find(({ task }) => task.isFetched) ?? kept[0];
       if (next === undefined) return;
       next.task.forgetResult(NOT_KEPT);
-      this.#count(next, 0);
+      this.#weighs(next, 0);
     }
   }
 
@@ -148,7 +150,7 @@ export class TaskTable {
     return isOver ? owner : undefined;
   }
 
-  #count(entry: Entry, letters: number): void {
+  #weighs(entry: Entry, letters: number): void {
     const { owner } = entry.task;
     const sum = (this.#letters.get(owner) ?? 0) - entry.letters + letters;
     entry.letters = letters;
@@ -158,7 +160,10 @@ export class TaskTable {
 }
 
 /** The result of a task whose own took too much room. */
-const NOT_KEPT = failure(
-  "too_large",
-  "The tool has run, and its result is not kept any more: the results of other tasks took the room, which is limited. Ask for less at once, or read results when their tasks end",
-);
+const NOT_KEPT = {
+  ...failure(
+    "too_large",
+    "The tool has run, and its result is not kept any more: the results of other tasks took the room, which is limited. Ask for less at once, or read results when their tasks end",
+  ),
+  resultType: "complete",
+};

@@ -1,9 +1,15 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ConnectionError } from "../../../agent/mod.ts";
 import { fixtureHere } from "../../support/computer/fixture_here.ts";
-import { GATEWAY_KEYS, startGateway } from "../../support/mcp/gateway.ts";
+import { ChildTransport } from "../../support/mcp/clients.ts";
+import {
+  GATEWAY_KEYS,
+  pipeCommand,
+  startGateway,
+} from "../../support/mcp/gateway.ts";
 import {
   askModern,
+  type SeenTask,
   sendModern,
   startSlowOffice,
   TaskClient,
@@ -40,6 +46,7 @@ Deno.test("a call that waits for a person becomes a task, which ends with the ca
   slow.release("confirm");
   const { result, resultType: _, ...notified } = await ended;
   assertEquals(result?.content[0]?.text, "confirm is done");
+  assertEquals(Object(result).resultType, "complete");
   const { taskId: id, status, ttlMs: kept } = await client.get(taskId);
   assertEquals([id, status], [taskId, "completed"]);
   assertEquals([notified.status, notified.ttlMs], ["completed", kept]);
@@ -237,4 +244,84 @@ Deno.test("the SDK's client and the extension's package: a task with questions",
     [{ name: "person 1" }, { name: "person 2" }],
   );
   assertEquals(asked, ["Who are you?", "Who are you?"]);
+});
+
+/** Sends requests to a program, or a server, over stdio. */
+class LineClient {
+  readonly #transport: ChildTransport;
+  readonly #messages: Record<string, unknown>[] = [];
+  #wake = Promise.withResolvers<void>();
+  #id = 0;
+
+  constructor(transport: ChildTransport) {
+    this.#transport = transport;
+    transport.onmessage = (message) => {
+      this.#messages.push({ ...message });
+      this.#wake.resolve();
+      this.#wake = Promise.withResolvers();
+    };
+  }
+
+  /** Sends a request; returns its id. */
+  async send(method: string, params: object): Promise<number> {
+    const id = ++this.#id;
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientCapabilities": { extensions: TASKS },
+      "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+    };
+    await this.#transport.send({
+      jsonrpc: "2.0",
+      id,
+      method,
+      params: { ...params, _meta },
+    });
+    return id;
+  }
+
+  /** Waits for a message. */
+  async seen(
+    is: (message: Record<string, unknown>) => boolean,
+  ): Promise<Record<string, unknown>> {
+    for (;;) {
+      const found = this.#messages.find(is);
+      if (found) return found;
+      await this.#wake.promise;
+    }
+  }
+
+  async ask(method: string, params: object): Promise<SeenTask> {
+    const asked = await this.send(method, params);
+    return Object(await this.seen(({ id }) => id === asked)).result;
+  }
+}
+
+Deno.test("tasks over stdio, by the program that a client starts", async () => {
+  await using slow = await startSlowOffice();
+  const transport = new ChildTransport(pipeCommand(slow.url));
+  await transport.start();
+  const client = new LineClient(transport);
+  const discovered = Object(await client.ask("server/discover", {}));
+  assertEquals(discovered.capabilities.extensions, TASKS);
+  const { taskId } = await client.ask("tools/call", { name: "pc__confirm" });
+  const listening = await client.send("subscriptions/listen", {
+    notifications: { taskIds: [taskId] },
+  });
+  const notified = (status: string) =>
+    client.seen(({ method, params }) =>
+      method === "notifications/tasks" && Object(params).status === status
+    );
+  const working = Object(await notified("working"));
+  assertEquals(
+    working.params._meta["io.modelcontextprotocol/subscriptionId"],
+    listening,
+  );
+  slow.release("confirm");
+  await notified("completed");
+  const { status, result } = await client.ask("tasks/get", { taskId });
+  assertEquals([status, result?.content[0]?.text], [
+    "completed",
+    "confirm is done",
+  ]);
+  await transport.close();
 });
