@@ -19,6 +19,7 @@ import { addressGroup } from "./limits/limits.ts";
 import { ConnectionSlots } from "./limits/slots.ts";
 import { Limiter, LogThrottle } from "./limits/limiter.ts";
 import type { MetricsSource, SmcpServerStats } from "./observe/metrics.ts";
+import { AskingCalls } from "./observe/asking_calls.ts";
 import {
   measureEvents,
   watchCalls,
@@ -59,6 +60,7 @@ export class ServerCore {
   readonly #sessions: Sessions;
   readonly #door: InProcessDoor;
   readonly #offices: Offices;
+  readonly #calls: AskingCalls;
   readonly #gateway: GatewayRoutes | undefined;
   readonly #operator: OperatorRoutes | undefined;
   readonly #deadlines = new Deadlines();
@@ -80,8 +82,10 @@ export class ServerCore {
     const slots = new ConnectionSlots(all.limits.connectionsPerAddress);
     const shared: SharedParts = { ...all, engine, journal, limiter, slots };
     this.parts = { ...shared, draining: this.draining, webSocketOnly };
-    const { local, seats, offices } = buildOffices(shared, this.#deadlines);
+    const built = buildOffices(shared, this.#deadlines);
+    const { local, calls, seats, offices } = built;
     this.#offices = offices;
+    this.#calls = calls;
     this.#memberBytes = () => local.memberBytes();
     const doors = buildDoors(shared, offices);
     this.#sessions = doors.sessions;
@@ -218,6 +222,7 @@ export class ServerCore {
     await this.#sessions.close();
     await this.parts.cluster?.leave();
     await end();
+    this.#calls.close();
     this.parts.limiter.flush();
   }
 }
@@ -233,6 +238,8 @@ interface SharedParts extends ResolvedOptions {
 /** The offices of this process, and those that clients reach. */
 interface BuiltOffices {
   readonly local: LocalOffices;
+  /** The calls that ask their Agents. */
+  readonly calls: AskingCalls;
   /** The seats of the gateway's Agents. */
   readonly seats: GatewaySeats | undefined;
   readonly offices: Offices;
@@ -241,12 +248,15 @@ interface BuiltOffices {
 /** Builds the offices: those of this process, of the cluster, and the seats of the gateway. */
 function buildOffices(shared: SharedParts, deadlines: Deadlines): BuiltOffices {
   const { cluster, gateway, journal, limiter, limits } = shared;
+  const calls = new AskingCalls(
+    watchCalls(shared.observer, journal, shared.auditPayloads),
+  );
   const local = new LocalOffices({
     clock: CLOCK,
     deadlines,
     limiter,
     audit: journal.write,
-    observe: watchCalls(shared.observer, journal, shared.auditPayloads),
+    observe: calls.observe,
     waits: watchWaits(journal),
     maxMessageBytes: shared.maxMessageBytes,
     requestTimeoutMs: shared.requestTimeoutMs,
@@ -259,7 +269,7 @@ function buildOffices(shared: SharedParts, deadlines: Deadlines): BuiltOffices {
     pingTimeoutMs: shared.heartbeat.timeoutMs,
   }, local) ?? local;
   const seats = gateway && new GatewaySeats(everywhere, gateway.agents);
-  return { local, seats, offices: seats ?? everywhere };
+  return { local, calls, seats, offices: seats ?? everywhere };
 }
 
 /** The ways in for clients. */

@@ -9,7 +9,9 @@
  */
 import {
   type EventStore,
+  type JSONRPCErrorResponse,
   type JSONRPCMessage,
+  type JSONRPCResultResponse,
   ProtocolErrorCode,
 } from "@modelcontextprotocol/server";
 import { weigh } from "../../shared/json/values.ts";
@@ -58,6 +60,8 @@ export class SessionEvents implements EventStore {
   readonly #room: EventRoom;
   /** By id; the oldest come first. */
   readonly #events = new Map<string, KeptEvent>();
+  /** Streams whose answer has not been sent. */
+  readonly #open = new Set<string>();
   #count = 0;
   #letters = 0;
 
@@ -65,9 +69,11 @@ export class SessionEvents implements EventStore {
     this.#room = room;
   }
 
-  /** Whether an id is of the form that is given out here. */
-  static isId(id: string): boolean {
-    return ID.test(id);
+  /** Whether anything is known of the stream of an event, or will be sent on it. */
+  has(id: string): boolean {
+    const [, , stream = ""] = ID.exec(id) ?? [];
+    return this.#open.has(stream) ||
+      [...this.#events.values()].some((event) => event.stream === stream);
   }
 
   /** Keeps an event; returns its id. */
@@ -75,7 +81,10 @@ export class SessionEvents implements EventStore {
     const id = `${++this.#count}-${stream}`;
     const message = asRead(sent);
     // The first event of a stream has nothing but an id.
-    if (Object.keys(message).length > 0) this.#add(id, stream, message);
+    const isFirst = Object.keys(message).length === 0;
+    if (isFirst || stream === CHANGES) this.#open.add(stream);
+    else if (isAnswer(message)) this.#open.delete(stream);
+    if (!isFirst) this.#add(id, stream, message);
     return Promise.resolve(id);
   }
 
@@ -100,11 +109,10 @@ export class SessionEvents implements EventStore {
   shrink(event: KeptEvent): void {
     this.#free(event);
     const { message } = event;
-    if ("method" in message || message.id === undefined) {
-      this.#events.delete(event.id);
-    } else {
-      event.message = { jsonrpc: "2.0", id: message.id, error: NOT_KEPT };
-    }
+    if (isAnswer(message)) {
+      const { id } = message;
+      event.message = { ...NOT_KEPT, ...(id !== undefined && { id }) };
+    } else this.#events.delete(event.id);
   }
 
   /** Forgets all of them. */
@@ -142,10 +150,21 @@ const ID = /^(\d+)-(.+)$/;
 
 const numberOf = (id: string): number => Number.parseInt(id, 10);
 
+/** The stream of changes, as the MCP SDK calls it. */
+const CHANGES = "_GET_stream";
+
+const isAnswer = (
+  message: JSONRPCMessage,
+): message is JSONRPCResultResponse | JSONRPCErrorResponse =>
+  !("method" in message);
+
 const NOT_KEPT = {
-  code: ProtocolErrorCode.InternalError,
-  message:
-    "The request was answered while its stream was broken, and the answer is not kept any more: those that came later took the room, which is limited",
+  jsonrpc: "2.0" as const,
+  error: {
+    code: ProtocolErrorCode.InternalError,
+    message:
+      "The request was answered while its stream was broken, and the answer is not kept any more: those that came later took the room, which is limited",
+  },
 };
 
 /** Returns a message as its client reads it, which the transport may have under ids of its own. */

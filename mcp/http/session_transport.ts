@@ -6,7 +6,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { refusal } from "./guards.ts";
-import { SessionEvents } from "./kept_events.ts";
+import type { SessionEvents } from "./kept_events.ts";
 import { RequestIds } from "../office/request_ids.ts";
 import { isRecord } from "../../protocol/names.ts";
 
@@ -54,8 +54,8 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
     { parsedBody, ...message }: Message,
   ): Promise<Response> {
     const last = request.headers.get("last-event-id");
-    if (last !== null && !SessionEvents.isId(last)) {
-      return refusal(400, "Last-Event-ID is no id of an event of this session");
+    if (last !== null && !this.#events.has(last)) {
+      return refusal(400, "Nothing is kept of the stream of Last-Event-ID");
     }
     const body = Array.isArray(parsedBody)
       ? parsedBody.map((each) => this.#ids.begin(each))

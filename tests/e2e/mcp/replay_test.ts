@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import type { FetchLike } from "@modelcontextprotocol/client";
 import { CLIENTS } from "../../support/mcp/clients.ts";
 import { startGateway } from "../../support/mcp/gateway.ts";
 import { INITIALIZE, JSON_HEADERS, message } from "../../support/mcp/post.ts";
@@ -57,10 +58,25 @@ for (const kind of ["v1, 2025", "v2, 2025"]) {
     await using served = await startGateway();
     await using proxy = await startProxy(served.url.origin);
     const url = new URL(served.url.pathname, proxy.url);
-    await using client = await CLIENTS[kind]!({ url });
+    const begun = Promise.withResolvers<void>();
+    const watching: FetchLike = async (url, init) => {
+      const response = await fetch(url, init);
+      if (!String(init?.body).includes("pc__slow")) return response;
+      const watched = response.body?.pipeThrough(
+        new TransformStream({
+          transform(chunk, controller) {
+            controller.enqueue(chunk);
+            begun.resolve();
+          },
+        }),
+      );
+      return new Response(watched ?? null, response);
+    };
+    await using client = await CLIENTS[kind]!({ url, fetch: watching });
     await client.tools();
     const called = client.call("pc__slow");
     await served.holds(1);
+    await begun.promise; // before the first event there is nothing to go on from
     proxy.sever();
     served.release();
     assertEquals((await called).content[0]?.text, "done");
@@ -136,7 +152,7 @@ Deno.test("an id that no event has is refused; before 2025-11-25 no event is wit
   assertEquals(refused.status, 400);
   assertEquals(
     (await refused.json()).error.message,
-    "Last-Event-ID is no id of an event of this session",
+    "Nothing is kept of the stream of Last-Event-ID",
   );
   await (await session.end()).text();
 });

@@ -38,11 +38,18 @@ Deno.test("a session keeps 1,000 events, of which only those of the stream are s
   await events.storeEvent("a", answer(999, ""));
   await events.storeEvent("a", answer(1_000, ""));
   assertEquals((await replayed(events, first))[0], 1);
+  const other = await events.storeEvent("b", answer(-2, "other"));
+  assertEquals(events.has(other), true);
+  for (let id = 0; id < 1_000; id++) {
+    await events.storeEvent("a", answer(id, ""));
+  }
+  assertEquals([events.has(other), events.has(first)], [false, true]);
 });
 
 Deno.test("answers that have no room any more become errors, and the newest is always kept", async () => {
   const events = new SessionEvents(new EventRoom());
   const first = await events.storeEvent("a", {} as never); // nothing but an id
+  assertEquals([events.has(first), events.has("1-b")], [true, false]);
   await events.storeEvent("a", notice("x".repeat(MIB)));
   await events.storeEvent("a", answer(1, "x".repeat(5 * MIB)));
   assertEquals(await replayed(events, first), ["notifications/progress", 1]);
