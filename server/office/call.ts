@@ -296,7 +296,7 @@ const differs = ({ agent, computer }: Call): boolean =>
   agent.peer.profile.bundleIds !== computer.peer.profile.bundleIds &&
   agent.role !== "operator";
 
-/** What a request says that may be answered with a question, and what such an answer says. */
+/** What a request accepts that may be answered with a question; the kind of such an answer. */
 const INPUT_REQUIRED = "input_required";
 
 function translated(answer: Payload, call: Call): Payload {
