@@ -26,6 +26,8 @@
  * @module
  */
 import "../shared/check_runtime.ts";
+
+// The Agent, and what its requests take.
 export { SmcpAgent } from "./agent.ts";
 export type {
   AgentRequestOptions,
@@ -45,6 +47,16 @@ export type {
   TimedRequestOptions,
   WatchResourceOptions,
 } from "./options.ts";
+export type { AgentEvents } from "./events.ts";
+
+// Tools, found by name in the whole office.
+export {
+  type FoundTool,
+  ToolLookupError,
+  type ToolLookupErrorCode,
+} from "./tools.ts";
+
+// Files and documents, which may be longer than a message.
 export { BlobError, type BlobErrorCode } from "./blobs.ts";
 export type { FileToPut, PutFile } from "./put_file.ts";
 export type { GotFile } from "./files.ts";
@@ -54,13 +66,11 @@ export {
   type DocumentErrorCode,
   type DocumentHandler,
 } from "./document_source.ts";
+
+// Skills, written to a folder.
 export { expandSkillDir, type SkillFile } from "./skills.ts";
-export {
-  type FoundTool,
-  ToolLookupError,
-  type ToolLookupErrorCode,
-} from "./tools.ts";
-export type { AgentEvents } from "./events.ts";
+
+// Its connection, which a Computer's is like.
 export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
 export type {
   ConnectionEvents,
@@ -68,14 +78,16 @@ export type {
   ConnectionState,
   Credentials,
 } from "../client/options.ts";
+export type { ClientProtocol } from "../client/options.ts";
+export type { ClientTlsOptions } from "../client/tls.ts";
 export type {
   ClientEnd,
   InProcessClient,
   InProcessConnection,
   ServerEnd,
 } from "../shared/in_process.ts";
-export type { ClientTlsOptions } from "../client/tls.ts";
-export type { ClientProtocol } from "../client/options.ts";
+
+// What requests return and throw, as the protocol has it.
 export {
   type A2CSkillRef,
   type CallToolResult,

@@ -138,43 +138,27 @@ const withRemedy = (message: string, remedy: string | undefined): string =>
 const CREDENTIALS =
   "a key with --api-key (SMCP_API_KEY), or a token with --token (SMCP_TOKEN),";
 
-/** The wordings of refused joins, each with its remedy. */
-const JOIN_REMEDIES: readonly (readonly [wording: RegExp, remedy: string])[] = [
-  [
-    /already has an agent: .*MCP clients/i,
+/** The wordings of refused joins, as patterns in either case, each with its remedy. */
+const JOIN_REMEDIES: Readonly<Record<string, string>> = {
+  "already has an agent: .*MCP clients":
     "try again then, or join another office with --office",
-  ],
-  [
-    /already has an agent: /i,
+  "already has an agent: ":
     "stop that agent, or join another office with --office",
-  ],
-  [
-    /already has an agent/i,
+  "already has an agent":
     "only its members can see which one; stop that agent, or join another office with --office",
-  ],
-  [/already exists/i, "choose another name with --name"],
-  [/full/i, "remove another member, or ask the Server's operator"],
-  [
-    /not allowed to join as agent/i,
+  "already exists": "choose another name with --name",
+  "full": "remove another member, or ask the Server's operator",
+  "not allowed to join as agent":
     `smcp-agent joins as agent: give ${CREDENTIALS} of an agent`,
-  ],
-  [
-    /not allowed to join as computer/i,
+  "not allowed to join as computer":
     `smcp-computer joins as computer: give ${CREDENTIALS} of a computer`,
-  ],
-  [
-    /not allowed to join this office/i,
+  "not allowed to join this office":
     `choose an office that your key or token allows with --office (SMCP_OFFICE), or give ${CREDENTIALS} for this one`,
-  ],
-  [
-    /not allowed to join under the name/i,
+  "not allowed to join under the name":
     `choose a name that your key or token allows with --name (SMCP_NAME), or give ${CREDENTIALS} for this one`,
-  ],
-  [
-    /not allowed|may not|forbidden/i,
+  "not allowed|may not|forbidden":
     "join as what your key or token allows, with --office and --name",
-  ],
-];
+};
 
 /**
  * Finds the remedy of a refused join.
@@ -183,4 +167,5 @@ const JOIN_REMEDIES: readonly (readonly [wording: RegExp, remedy: string])[] = [
  * (docs/protocol.md, §3).
  */
 export const joinRemedy = (reason: string): string | undefined =>
-  JOIN_REMEDIES.find(([wording]) => wording.test(reason))?.[1];
+  Object.entries(JOIN_REMEDIES)
+    .find(([wording]) => RegExp(wording, "i").test(reason))?.[1];

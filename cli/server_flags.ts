@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readFileSync } from "node:fs";
 import type { Agent } from "node:http";
 import type { Command, Option } from "commander";
 import type { RequestOptions } from "node:https";
@@ -133,14 +134,10 @@ export const protocolOption = (command: Command): Option =>
 /**
  * Creates the options of a client from the command line.
  *
- * @param read reads a text file
  * @throws {UsageError} that names the invalid file
  */
-export const connectionOptions = (
-  flags: ServerFlags,
-  read: (file: string) => string,
-): UrlOptions => ({
-  ...readAddress(flags, read),
+export const connectionOptions = (flags: ServerFlags): UrlOptions => ({
+  ...readAddress(flags),
   path: flags.path,
   ...(flags.protocol && { protocol: flags.protocol }),
   name: flags.name,
@@ -160,14 +157,10 @@ export interface HttpRoute {
 /**
  * Reads how requests reach a Server from the command line.
  *
- * @param read reads a text file
  * @throws {UsageError} that names the invalid file or option
  */
-export function httpRoute(
-  flags: AddressFlags,
-  read: (file: string) => string,
-): HttpRoute {
-  const options = orUsageError(() => readAddress(flags, read));
+export function httpRoute(flags: AddressFlags): HttpRoute {
+  const options = orUsageError(() => readAddress(flags));
   const route = proxyRoute(options);
   return {
     // Node's own agent could use a proxy of the environment against --proxy none.
@@ -183,7 +176,6 @@ export function httpRoute(
 
 function readAddress(
   { url, proxy, tlsCert, tlsKey, tlsCa }: AddressFlags,
-  read: (file: string) => string,
 ): Pick<UrlOptions, "url" | "proxy" | "tls"> {
   parseServerUrl(url);
   const files = { cert: tlsCert, key: tlsKey, ca: tlsCa };
@@ -194,7 +186,7 @@ function readAddress(
     if (file === undefined) continue;
     names[kind] += ` ${file}`;
     try {
-      tls[kind] = read(file);
+      tls[kind] = readFileSync(file, "utf8");
     } catch (error) {
       const reason = Object(error).code === "ENOENT"
         ? "there is no such file"

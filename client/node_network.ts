@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { NodeWebSocket } from "socket.io-client";
 import type { UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { hasNodeModules, nodeModule } from "./node_modules.ts";
@@ -13,25 +12,6 @@ import * as webNetwork from "./web_network.ts";
 
 export { proxyRoute, unreadableExemptions } from "./proxy.ts";
 export { checkTls, tlsReason } from "./tls.ts";
-
-/** The used part of the socket behind a WebSocket of `ws`; that of Bun has neither. */
-interface Corkable {
-  cork?(): void;
-  uncork?(): void;
-}
-
-/** Extends the WebSocket of a client, which then writes all messages that wait as one: many calls, many answers. */
-export const joining = (
-  Base: typeof NodeWebSocket,
-): typeof NodeWebSocket =>
-  class extends Base {
-    override write(packets: unknown): void {
-      const { _socket: socket }: { _socket?: Corkable } = this.ws ?? {};
-      socket?.cork?.();
-      super.write(packets);
-      socket?.uncork?.();
-    }
-  };
 
 /** A request, with what leads it to its Server, and what ends it. */
 export interface PageRequest {

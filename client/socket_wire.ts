@@ -1,10 +1,10 @@
 /**
  * The connection to a Server over Socket.IO: dialing with version and credentials, watching each
- * handshake, and finding the Server's error behind a failed one.
+ * handshake, finding the Server's error behind a failed one, and a decoder that bounds what comes.
  *
  * @module
  */
-import { isFinal } from "./errors.ts";
+import { ConnectionError, isFinal } from "./errors.ts";
 import {
   Fetch,
   io,
@@ -13,10 +13,8 @@ import {
   type Socket,
   XHR,
 } from "socket.io-client";
-import { Encoder } from "socket.io-parser";
-import { BoundedDecoder } from "./bounded_decoder.ts";
+import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
 import { checkAuth } from "./check_options.ts";
-import { joining } from "./node_network.ts";
 import type { ClientProtocol, UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { parseServerUrl } from "./server_url.ts";
@@ -29,7 +27,12 @@ import {
   type Wire,
   type WireListeners,
 } from "./wire.ts";
-import { parseConnectError, ProtocolVersionError } from "../protocol/errors.ts";
+import {
+  ErrorCode,
+  parseConnectError,
+  ProtocolError,
+  ProtocolVersionError,
+} from "../protocol/errors.ts";
 import type { Role } from "../protocol/payloads/offices.ts";
 import { PROFILES } from "../protocol/profiles.ts";
 import {
@@ -37,6 +40,8 @@ import {
   SMCP_NAMESPACE,
   VERSION_PARAMETER,
 } from "../protocol/version.ts";
+import { outlineOf } from "../shared/json/outline.ts";
+import { countValues } from "../shared/json/values.ts";
 
 /** A connection over Socket.IO, which retries by itself when no Server was reached. */
 export class SocketWire implements Wire {
@@ -144,7 +149,22 @@ export async function credentialsOf(
 const lacksXhr = NodeXHR === XHR && !("XMLHttpRequest" in globalThis);
 
 const Polling = lacksXhr ? Fetch : NodeXHR;
-const JoiningWebSocket = joining(NodeWebSocket);
+
+/** The used part of the socket behind a WebSocket of `ws`; that of Bun has neither, and a browser shows none. */
+interface Corkable {
+  cork?(): void;
+  uncork?(): void;
+}
+
+/** Writes all messages that wait as one: many calls, many answers. */
+class JoiningWebSocket extends NodeWebSocket {
+  override write(packets: unknown): void {
+    const { _socket: socket }: { _socket?: Corkable } = this.ws ?? {};
+    socket?.cork?.();
+    super.write(packets);
+    socket?.uncork?.();
+  }
+}
 
 function transportsOf(
   { transports = ["polling", "websocket"] }: UrlOptions,
@@ -240,4 +260,58 @@ async function explainRefusal(
       });
     });
   });
+}
+
+// ------------------------------------------------------------------ what comes
+
+/** The most values of a request or a notification: those of a call's arguments. */
+export const MAX_EVENT_VALUES = 100_000;
+/** The most values of an answer: those of a Computer's tools; a packet does not name its sender. */
+export const MAX_ANSWER_VALUES = 1_000_000;
+
+/** Type, attachments, namespace and id of a packet; its payload follows. */
+const HEAD = /^([2356])(?:(\d+)-)?(?:(\/[^,]*),)?(\d*)(?=\s*\[)/;
+
+/**
+ * Decodes packets, but none that would take too much to parse: a long one is scanned first. Of one with too
+ * many values only the head is read: its event, and the id of its ack. It is passed on with an error in
+ * place of its payload, so that it fails by itself: no other request, and not the connection.
+ */
+export class BoundedDecoder extends Decoder {
+  override add(chunk: unknown): void {
+    if (typeof chunk !== "string" || chunk.length <= MAX_EVENT_VALUES) {
+      return super.add(chunk); // a value takes a character at least
+    }
+    const bounded = bound(chunk);
+    if (typeof bounded === "object") {
+      // Its only listener is the Manager, and this is the only event that it emits to it.
+      this.emitReserved("decoded", bounded);
+    } else super.add(bounded ?? chunk);
+  }
+}
+
+/** @returns `undefined` for a packet that may be parsed, else what is passed on in its place */
+function bound(text: string): Packet | string | undefined {
+  const [head, type, attachments, nsp = "/", id = ""] = HEAD.exec(text) ?? [];
+  if (head === undefined) return undefined;
+  const isAnswer = type === "3" || type === "6";
+  const most = isAnswer ? MAX_ANSWER_VALUES : MAX_EVENT_VALUES;
+  if (countValues(text, most) <= most) return undefined;
+  const [event] = isAnswer ? [] : [outlineOf(text.slice(head.length))].flat();
+  // No message of the protocol has attachments; the stock decoder waits for them.
+  if (attachments !== undefined) {
+    return head + JSON.stringify(isAnswer ? [null] : [String(event), null]);
+  }
+  const why = `Cannot take ${
+    event ?? "the answer"
+  }: it has more than ${most} values; send less at once, or long data as one text`;
+  const data = isAnswer
+    ? [new ConnectionError("too_large", why)]
+    : [String(event), new ProtocolError(ErrorCode.BAD_REQUEST, why)];
+  return {
+    type: isAnswer ? PacketType.ACK : PacketType.EVENT,
+    nsp,
+    data,
+    ...(id !== "" && { id: Number(id) }),
+  };
 }

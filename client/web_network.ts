@@ -4,9 +4,6 @@
  *
  * @module
  */
-/** Returns the same: the platform writes by itself. */
-export const joining = <T>(webSocket: T): T => webSocket;
-
 /** @throws {TypeError} for certificates */
 export function checkTls(tls: object | undefined): void {
   const [first] =

@@ -39,22 +39,57 @@
  * @module
  */
 import "../shared/check_runtime.ts";
+
+// The Computer, and a host of tools without a connection.
 export {
   type ComputerStatus,
   SmcpComputer,
   type SmcpComputerOptions,
 } from "./computer.ts";
-export type {
-  CallHostedToolOptions,
-  FindDocumentsOptions,
-} from "./requests/local_options.ts";
 export {
   ToolHost,
   type ToolHostOptions,
   type ToolHostStatus,
 } from "./tool_host.ts";
-export type { BlobOptions } from "./blobs/options.ts";
 export type { HostingOptions } from "./host/hosting.ts";
+export type { BlobOptions } from "./blobs/options.ts";
+export type {
+  CallHostedToolOptions,
+  FindDocumentsOptions,
+} from "./requests/local_options.ts";
+
+// Its configuration, and the inputs that this asks for.
+export { loadComputerConfig } from "./config/load_config.ts";
+export type {
+  ComputerConfig,
+  ConfigChanges,
+  InProcessServer,
+  InProcessServerConfig,
+  ServerConfig,
+  ServerSettings,
+} from "./config/config.ts";
+export { ConfigError, type ConfigProblem } from "./config/problem.ts";
+export {
+  type AskedInput,
+  type AskInput,
+  type ComputerInputs,
+  type InputValue,
+  InvalidSelectionError,
+} from "./config/input_store.ts";
+
+// What a person is asked: to allow a call, to answer an MCP server, to sign in.
+export type {
+  Confirm,
+  ConfirmAnswer,
+  ConfirmRequest,
+} from "./tools/confirmations.ts";
+export type { Elicit, ElicitRequest } from "./tools/elicitations.ts";
+export type {
+  AuthorizationRequest,
+  OAuthOptions,
+} from "./host/oauth/authorizations.ts";
+
+// What happens at it: events, its MCP servers and their tools.
 export type {
   ComputerEvents,
   ToolCallAdvanced,
@@ -64,13 +99,41 @@ export type {
   ToolCallWaiting,
   ToolHostEvents,
 } from "./tools/events.ts";
-export { localDirResolver } from "./resources/resolvers.ts";
-export { s3Resolver, type S3ResolverOptions } from "./resources/s3_resolver.ts";
+export type {
+  ServerFailure,
+  ServerState,
+  ServerStatus,
+} from "./host/server_status.ts";
+export type { RestartPolicy } from "./host/hosted_server.ts";
+export type { OfferedTool } from "./host/tool_table.ts";
+
+// Where documents come from.
 export type {
   DpeResolution,
   DpeResolver,
   DpeResolverContext,
 } from "./resources/dpe.ts";
+export { localDirResolver } from "./resources/resolvers.ts";
+export { s3Resolver, type S3ResolverOptions } from "./resources/s3_resolver.ts";
+
+// Its connection, which an Agent's is like.
+export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
+export type {
+  ConnectionEvents,
+  ConnectionOptions,
+  ConnectionState,
+  Credentials,
+} from "../client/options.ts";
+export type { ClientProtocol } from "../client/options.ts";
+export type { ClientTlsOptions } from "../client/tls.ts";
+export type {
+  ClientEnd,
+  InProcessClient,
+  InProcessConnection,
+  ServerEnd,
+} from "../shared/in_process.ts";
+
+// What its methods take and return, as the protocol has it.
 export {
   type A2CSkillRef,
   type BaseMCPServerConfig,
@@ -100,52 +163,3 @@ export {
   waitedFor,
   type Waiting,
 } from "../protocol/mod.ts";
-export type { OfferedTool } from "./host/tool_table.ts";
-export type { RestartPolicy } from "./host/hosted_server.ts";
-export type {
-  ServerFailure,
-  ServerState,
-  ServerStatus,
-} from "./host/server_status.ts";
-export type {
-  AuthorizationRequest,
-  OAuthOptions,
-} from "./host/oauth/authorizations.ts";
-export type {
-  Confirm,
-  ConfirmAnswer,
-  ConfirmRequest,
-} from "./tools/confirmations.ts";
-export type { Elicit, ElicitRequest } from "./tools/elicitations.ts";
-export {
-  type AskedInput,
-  type AskInput,
-  type ComputerInputs,
-  type InputValue,
-  InvalidSelectionError,
-} from "./config/input_store.ts";
-export { loadComputerConfig } from "./config/load_config.ts";
-export type {
-  ComputerConfig,
-  ConfigChanges,
-  InProcessServer,
-  InProcessServerConfig,
-  ServerConfig,
-  ServerSettings,
-} from "./config/config.ts";
-export { ConfigError, type ConfigProblem } from "./config/problem.ts";
-export { ConnectionError, type ConnectionErrorCode } from "../client/errors.ts";
-export type {
-  ConnectionEvents,
-  ConnectionOptions,
-  ConnectionState,
-  Credentials,
-} from "../client/options.ts";
-export type {
-  ClientEnd,
-  InProcessClient,
-  InProcessConnection,
-  ServerEnd,
-} from "../shared/in_process.ts";
-export type { ClientTlsOptions } from "../client/tls.ts";
-export type { ClientProtocol } from "../client/options.ts";

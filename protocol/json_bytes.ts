@@ -176,31 +176,19 @@ export function eachItem(
 export function skipJsonValue(bytes: Uint8Array, at: number): number {
   let depth = 0;
   while (at < bytes.length) {
-    switch (bytes[at]) {
-      case QUOTE:
-        at = skipText(bytes, at);
-        break;
-      case OPEN_ARRAY:
-      case OPEN_OBJECT:
-        depth++;
-        at++;
-        continue;
-      case CLOSE_ARRAY:
-      case CLOSE_OBJECT:
-        depth--;
-        at++;
-        break;
-      case COMMA:
-      case COLON:
-        at++;
-        continue;
-      default:
-        if (bytes[at]! <= SPACE) {
-          at++;
-          continue;
-        }
-        at = skipWord(bytes, at);
+    const c = bytes[at]!;
+    if (c <= SPACE || c === COMMA || c === COLON) {
+      at++;
+      continue;
     }
+    if (c === QUOTE) at = skipText(bytes, at);
+    else if (c === OPEN_ARRAY || c === OPEN_OBJECT) {
+      depth++;
+      at++;
+    } else if (c === CLOSE_ARRAY || c === CLOSE_OBJECT) {
+      depth--;
+      at++;
+    } else at = skipWord(bytes, at);
     if (depth <= 0) return at;
   }
   return at;

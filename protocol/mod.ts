@@ -22,6 +22,110 @@
  *
  * @module
  */
+
+// Versions, and how a client names its own.
+export {
+  ERROR_CODE_HEADER,
+  PROTOCOL_VERSION,
+  PROTOCOL_VERSIONS,
+  type ProtocolName,
+  SMCP_NAMESPACE,
+  VERSION_PARAMETER,
+} from "./version.ts";
+export * from "./handshake.ts";
+export { eventOf, namesOf, type Profile, PROFILES } from "./profiles.ts";
+
+// Events, and who sends which.
+export * from "./events.ts";
+export {
+  type Bound,
+  CLIENT_EVENTS,
+  type ClientEventSpec,
+  isClientEvent,
+  isNotification,
+  isServerEvent,
+  NOTIFICATIONS,
+  type RoutedBounds,
+  SERVER_EVENTS,
+  type ServerEventSpec,
+} from "./event_table.ts";
+
+// Errors, and parsers of data that a peer sent.
+export {
+  ErrorCode,
+  type ErrorPayload,
+  parseConnectError,
+  parseErrorBody,
+  ProtocolError,
+  type ProtocolErrorOptions,
+  ProtocolVersionError,
+  toErrorPayload,
+} from "./errors.ts";
+export { parseDuration, type Parser } from "./validation.ts";
+
+// Offices and their members.
+export {
+  type EnterOfficeNotification,
+  type EnterOfficeReq,
+  type LeaveOfficeNotification,
+  type LeaveOfficeReq,
+  type ListRoomReq,
+  type ListRoomRet,
+  type OfficeAck,
+  parseRole,
+  readOfficeAck,
+  type Role,
+  type SessionInfo,
+} from "./payloads/offices.ts";
+
+// Tools, their calls, and questions within a call.
+export {
+  type AgentCallData,
+  type Attributes,
+  type AttributeValue,
+  type GetToolsReq,
+  type GetToolsRet,
+  type Icon,
+  mcpServerOf,
+  ownToolName,
+  parseToolCallReq,
+  type SMCPTool,
+  type TOOL_NAME,
+  type ToolCallCancel,
+  type ToolCallProgress,
+  type ToolCallReq,
+  type ToolMeta,
+  type ToolProgress,
+} from "./payloads/tools.ts";
+export {
+  type AudioBlock,
+  type BlockBase,
+  type CallToolResult,
+  cancelledResult,
+  type ContentBlock,
+  type ImageBlock,
+  parseCallToolResult,
+  type ResourceBlock,
+  type ResourceLinkBlock,
+  resultMeta,
+  type TextBlock,
+  timeoutResult,
+  toolErrorResult,
+  type Wait,
+  waitedFor,
+  type Waiting,
+  withResultMeta,
+} from "./payloads/tool_result.ts";
+export type { RequestMeta } from "./payloads/request_meta.ts";
+export {
+  type ElicitParams,
+  type ElicitResult,
+  type ElicitValue,
+  parseElicitResult,
+  type QuestionFields,
+} from "./payloads/elicitation.ts";
+
+// The configuration of a Computer.
 export {
   type BaseMCPServerConfig,
   type GetComputerConfigReq,
@@ -45,35 +149,16 @@ export {
   parseMCPServerInputs,
 } from "./payloads/config_file.ts";
 export {
-  type AudioBlock,
-  type BlockBase,
-  type CallToolResult,
-  cancelledResult,
-  type ContentBlock,
-  type ImageBlock,
-  parseCallToolResult,
-  type ResourceBlock,
-  type ResourceLinkBlock,
-  resultMeta,
-  type TextBlock,
-  timeoutResult,
-  toolErrorResult,
-  type Wait,
-  waitedFor,
-  type Waiting,
-  withResultMeta,
-} from "./payloads/tool_result.ts";
-export {
-  ErrorCode,
-  type ErrorPayload,
-  parseConnectError,
-  parseErrorBody,
-  ProtocolError,
-  type ProtocolErrorOptions,
-  ProtocolVersionError,
-  toErrorPayload,
-} from "./errors.ts";
-export * from "./handshake.ts";
+  type MCPServerCommandInput,
+  type MCPServerInput,
+  type MCPServerInputBase,
+  type MCPServerPickStringInput,
+  type MCPServerPromptStringInput,
+  pickOptions,
+  type PickStringOption,
+} from "./payloads/inputs.ts";
+
+// Windows, documents, resources and prompts.
 export {
   buildWindowUri,
   type Desktop,
@@ -99,40 +184,6 @@ export {
   parseListedDpeUri,
 } from "./payloads/documents.ts";
 export {
-  type ElicitParams,
-  type ElicitResult,
-  type ElicitValue,
-  parseElicitResult,
-  type QuestionFields,
-} from "./payloads/elicitation.ts";
-export { parseDuration, type Parser } from "./validation.ts";
-export {
-  type Bound,
-  CLIENT_EVENTS,
-  type ClientEventSpec,
-  isClientEvent,
-  isNotification,
-  isServerEvent,
-  NOTIFICATIONS,
-  type RoutedBounds,
-  SERVER_EVENTS,
-  type ServerEventSpec,
-} from "./event_table.ts";
-export * from "./events.ts";
-export {
-  type GetBlobReq,
-  type GetBlobRet,
-  type PutBlobReq,
-  type PutBlobRet,
-} from "./payloads/blobs.ts";
-export {
-  type A2CSkillRef,
-  type GetSkillReq,
-  type GetSkillRet,
-  type GetSkillsReq,
-  type GetSkillsRet,
-} from "./payloads/skills.ts";
-export {
   buildFinderUri,
   type DPEDocumentSummary,
   type DPEElementDetail,
@@ -145,57 +196,6 @@ export {
   parseFinderUri,
 } from "./payloads/finder.ts";
 export {
-  type MCPServerCommandInput,
-  type MCPServerInput,
-  type MCPServerInputBase,
-  type MCPServerPickStringInput,
-  type MCPServerPromptStringInput,
-  pickOptions,
-  type PickStringOption,
-} from "./payloads/inputs.ts";
-export {
-  type EnterOfficeNotification,
-  type EnterOfficeReq,
-  type LeaveOfficeNotification,
-  type LeaveOfficeReq,
-  type ListRoomReq,
-  type ListRoomRet,
-  type OfficeAck,
-  parseRole,
-  readOfficeAck,
-  type Role,
-  type SessionInfo,
-} from "./payloads/offices.ts";
-export {
-  type AgentCallData,
-  type Attributes,
-  type AttributeValue,
-  type GetToolsReq,
-  type GetToolsRet,
-  type Icon,
-  mcpServerOf,
-  ownToolName,
-  parseToolCallReq,
-  type SMCPTool,
-  type TOOL_NAME,
-  type ToolCallCancel,
-  type ToolCallProgress,
-  type ToolCallReq,
-  type ToolMeta,
-  type ToolProgress,
-} from "./payloads/tools.ts";
-export type { RequestMeta } from "./payloads/request_meta.ts";
-export { eventOf, namesOf, type Profile, PROFILES } from "./profiles.ts";
-export {
-  type GetPromptReq,
-  type GetPromptRet,
-  type GetPromptsReq,
-  type GetPromptsRet,
-  type Prompt,
-  type PromptArgument,
-  type PromptMessage,
-} from "./payloads/prompts.ts";
-export {
   type GetResourcesReq,
   type GetResourcesRet,
   type ReadResourceReq,
@@ -207,10 +207,26 @@ export {
   type WatchResourceRet,
 } from "./payloads/resources.ts";
 export {
-  ERROR_CODE_HEADER,
-  PROTOCOL_VERSION,
-  PROTOCOL_VERSIONS,
-  type ProtocolName,
-  SMCP_NAMESPACE,
-  VERSION_PARAMETER,
-} from "./version.ts";
+  type GetPromptReq,
+  type GetPromptRet,
+  type GetPromptsReq,
+  type GetPromptsRet,
+  type Prompt,
+  type PromptArgument,
+  type PromptMessage,
+} from "./payloads/prompts.ts";
+
+// Skills, and content in parts.
+export {
+  type A2CSkillRef,
+  type GetSkillReq,
+  type GetSkillRet,
+  type GetSkillsReq,
+  type GetSkillsRet,
+} from "./payloads/skills.ts";
+export {
+  type GetBlobReq,
+  type GetBlobRet,
+  type PutBlobReq,
+  type PutBlobRet,
+} from "./payloads/blobs.ts";

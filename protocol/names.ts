@@ -26,12 +26,21 @@ export const hasNoControl = (text: string): boolean => !CONTROL.test(text);
 export const isWellFormed = (text: string): boolean => text.isWellFormed();
 
 /**
- * Returns whether data is valid as the name of a member, in `agent` or `computer` (protocol §4): an identifier
- * that is well-formed. Every call is checked by it several times, hence without a call of its own.
+ * Returns whether each of some data is valid as the name of a member, in `agent` or `computer` (protocol §4): an
+ * identifier that is well-formed.
  */
+export function areMemberNames(...all: unknown[]): boolean {
+  for (const data of all) {
+    const isName = typeof data === "string" && data.length >= 1 &&
+      data.length <= 256 && data.isWellFormed();
+    if (!isName) return false;
+  }
+  return true;
+}
+
+/** Returns whether data is valid as the name of a member. */
 export const isMemberName = (data: unknown): data is string =>
-  typeof data === "string" && data.length >= 1 && data.length <= 256 &&
-  data.isWellFormed();
+  areMemberNames(data);
 
 /** Returns whether data is valid as `name` or `office_id` (protocol §5). */
 export const isOfficeName = (data: unknown): data is string =>

@@ -285,10 +285,7 @@ class Translation {
   }
 
   prompts(): Uint8Array {
-    return this.#list(
-      "prompts",
-      (start) => this.#rename(start),
-    );
+    return this.#list("prompts", (start) => this.#rename(start));
   }
 
   /** Edits the objects in a list of the answer. */

@@ -27,7 +27,7 @@ import {
 } from "./observe/watch_calls.ts";
 import type { OfficeClientParts, OwnSeat } from "./office/office_client.ts";
 import { LocalOffices } from "./office/office.ts";
-import type { Offices, Peer } from "./office/peer.ts";
+import type { Clock, Offices, Peer } from "./office/peer.ts";
 import type { CloseOptions, ResolvedOptions } from "./options.ts";
 import { checkNames } from "../shared/checks.ts";
 import type { Hono } from "hono";
@@ -38,13 +38,18 @@ import type { RequestParts } from "./http/gate.ts";
 import { refuseOperators } from "./operator/nodes.ts";
 import { OperatorRoutes } from "./operator/operator_routes.ts";
 import { Deadlines } from "../shared/deadlines.ts";
-import { CLOCK } from "./shared/pending.ts";
 import { Journal } from "./shared/audit.ts";
 import { log, short } from "./shared/log.ts";
 import type { ClientEngine } from "./wire/mod.ts";
 
 /** The URL of a connection within the process, for people. */
 const IN_PROCESS = "in process";
+
+/** The clocks of this process. */
+const CLOCK: Clock = {
+  now: performance.now.bind(performance),
+  date: Date.now,
+};
 
 /** What the ids of sessions begin with in a cluster, so that they name their node. */
 export const sessionPrefixOf = (

@@ -50,7 +50,16 @@
  */
 import "../shared/check_runtime.ts";
 
-export { ErrorCode, type ProtocolName, type Role } from "../protocol/mod.ts";
+// The Server, and how it starts and ends.
+export { createSmcpServer, type SmcpServer } from "./server.ts";
+export type { CloseOptions, SmcpServerOptions } from "./options.ts";
+export type {
+  ListenAddress,
+  ListenOptions,
+  TlsOptions,
+} from "./http/listen.ts";
+
+// Who may connect, and as what.
 export { type ApiKey, apiKeys, parseApiKeys } from "./auth/api_keys.ts";
 export {
   anyOf,
@@ -59,6 +68,22 @@ export {
   type Refused,
 } from "./auth/authenticator.ts";
 export { jwt, type JwtKey, type JwtOptions } from "./auth/jwt.ts";
+export type { Identity, Policy } from "./shared/identity.ts";
+
+// What clients may use of it, and what it notices of them.
+export type { Limits } from "./limits/limits.ts";
+export type { RefusalStage } from "./limits/limiter.ts";
+export type { Heartbeat } from "./wire/mod.ts";
+export type {
+  Metrics,
+  MetricsSource,
+  SmcpServerStats,
+} from "./observe/metrics.ts";
+export { createMetrics } from "./observe/prometheus.ts";
+export type { CallSpan, CallTracer } from "./observe/watch_calls.ts";
+export type { CallEnd, EndedBy } from "./shared/audit.ts";
+
+// Clients of the same process, and other protocols that lead to offices.
 export type { ConnectOptions } from "./doors/in_process.ts";
 export type {
   ClientEnd,
@@ -66,24 +91,6 @@ export type {
   InProcessConnection,
   ServerEnd,
 } from "../shared/in_process.ts";
-export type { Identity, Policy } from "./shared/identity.ts";
-export type { SmcpEnv } from "./http/http_app.ts";
-export type { Limits } from "./limits/limits.ts";
-export type {
-  Metrics,
-  MetricsSource,
-  SmcpServerStats,
-} from "./observe/metrics.ts";
-export type { RefusalStage } from "./limits/limiter.ts";
-export type { CallEnd, EndedBy } from "./shared/audit.ts";
-export { createMetrics } from "./observe/prometheus.ts";
-export type {
-  ClaimOutcome,
-  Cluster,
-  ClusterFigures,
-  ClusterSource,
-  ClusterStatus,
-} from "./shared/cluster.ts";
 export type {
   CallSource,
   Gateway,
@@ -91,15 +98,18 @@ export type {
   GatewayHost,
   SeatUse,
 } from "../shared/gateway.ts";
-export type { CallSpan, CallTracer } from "./observe/watch_calls.ts";
+
+// Several Servers as one.
 export type {
-  ListenAddress,
-  ListenOptions,
-  TlsOptions,
-} from "./http/listen.ts";
-export type { Heartbeat } from "./wire/mod.ts";
-export type { CloseOptions, SmcpServerOptions } from "./options.ts";
-export { createSmcpServer, type SmcpServer } from "./server.ts";
+  ClaimOutcome,
+  Cluster,
+  ClusterFigures,
+  ClusterSource,
+  ClusterStatus,
+} from "./shared/cluster.ts";
+
+// The Server behind another's HTTP: a Hono app, or a fetch handler.
+export type { SmcpEnv } from "./http/http_app.ts";
 export type {
   Adapter,
   Upgraded,
@@ -109,3 +119,6 @@ export type { FetchServer, FetchServerOptions } from "./fetch/fetch_server.ts";
 export type { FetchInfo } from "./fetch/deno.ts";
 export type { PlatformSocket } from "./wire/fetch_engine.ts";
 export type { WsEngine } from "./shared/http.ts";
+
+// Of the protocol, what its options and errors name.
+export { ErrorCode, type ProtocolName, type Role } from "../protocol/mod.ts";

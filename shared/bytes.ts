@@ -1,3 +1,5 @@
+import type { Stats } from "node:fs";
+
 /** What a file must offer for {@linkcode readAt}; a `FileHandle` of Node does. */
 interface ReadableFile {
   /** Reads some bytes; none only at the end. */
@@ -30,16 +32,6 @@ export async function readAt(
   return bytes;
 }
 
-/** Who may use a file; what `stat` of Node returns has it. */
-interface FileAccess {
-  /** Its permissions. */
-  readonly mode: number;
-  /** Its owner. */
-  readonly uid: number;
-  /** Its group. */
-  readonly gid: number;
-}
-
 /**
  * Writes a file in one step: at its path is never half a file, and no failure leaves a draft.
  *
@@ -54,7 +46,7 @@ export async function replaceFile(
   >,
   path: string,
   data: string | Uint8Array,
-  access: number | FileAccess = 0o666,
+  access: number | Pick<Stats, "mode" | "uid" | "gid"> = 0o666,
 ): Promise<void> {
   // Beside it, hidden: a file is renamed within its folder only.
   const draft = path.replace(

@@ -83,9 +83,11 @@ export class Deadlines<T extends Deadline = Deadline> {
   remove(deadline: T): boolean {
     const { place } = deadline;
     if (place === undefined || this.#open[place] !== deadline) return false;
-    swapRemove(this.#open, place);
-    const moved = this.#open[place];
-    if (moved !== undefined) moved.place = place;
+    const last = this.#open.pop();
+    if (last !== undefined && last !== deadline) {
+      this.#open[place] = last;
+      last.place = place;
+    }
     if (this.#isReleased) this.release();
     return true;
   }
@@ -135,13 +137,14 @@ export class Deadlines<T extends Deadline = Deadline> {
 }
 
 /**
- * Removes an item in O(1) by swapping in the last one (order is not preserved).
+ * Removes the item at an index, if it is one, by swapping in the last one (order is not preserved).
  *
  * Per-call state is kept in such lists, never in a `Map` or `Set`: those allocate a new table after
  * some deletions, and the old one points to it. Once an old table is promoted, V8 keeps every later
  * one and its contents alive until the next full collection, so each minor one would copy all calls.
  */
 export function swapRemove<T>(list: T[], at: number): void {
+  if (at < 0) return;
   const last = list.pop();
   if (last !== undefined && at < list.length) list[at] = last;
 }

@@ -9,6 +9,7 @@
  * @module
  */
 import { isUtf8 } from "node:buffer";
+import { joined } from "./bytes.ts";
 
 /** How to decode text; the fields of a stdio configuration (protocol §4). */
 export interface TextOptions {
@@ -172,12 +173,12 @@ class SkippedLine {
   add(bytes: Uint8Array): void {
     this.bytes += bytes.length;
     if (this.head.length < END_BYTES) {
-      this.head = joined(this.head, bytes).slice(0, END_BYTES);
+      this.head = joined([this.head, bytes]).slice(0, END_BYTES);
     }
     // A copy: `slice()` of a Buffer is none.
     this.tail = bytes.length >= END_BYTES
       ? new Uint8Array(bytes.subarray(-END_BYTES))
-      : joined(this.tail, bytes).slice(-END_BYTES);
+      : joined([this.tail, bytes]).slice(-END_BYTES);
   }
 
   /** Returns this, once, when it has become too long to end. */
@@ -186,13 +187,6 @@ class SkippedLine {
     this.isEndless = true;
     return this;
   }
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
 }
 
 function decoderOf(label: string): TextDecoder {

@@ -15,30 +15,25 @@ const CA_VARIABLES = [
   "GIT_SSL_CAPATH",
   "AWS_CA_BUNDLE",
   "NPM_CONFIG_CAFILE",
-  "npm_config_cafile",
-] as const;
+];
 
 const PROXY_VARIABLES = [
   "HTTP_PROXY",
-  "http_proxy",
   "HTTPS_PROXY",
-  "https_proxy",
   "ALL_PROXY",
-  "all_proxy",
   "NO_PROXY",
-  "no_proxy",
   "NODE_USE_ENV_PROXY",
   "NPM_CONFIG_PROXY",
-  "npm_config_proxy",
   "NPM_CONFIG_HTTPS_PROXY",
-  "npm_config_https_proxy",
   "NPM_CONFIG_NOPROXY",
-  "npm_config_noproxy",
   "PIP_PROXY",
-] as const;
+];
+
+/** Those that are read in lower case as well. */
+const EITHER_CASE = /^((HTTPS?|ALL|NO)_PROXY|NPM_CONFIG_.*)$/;
 
 /** The variables that programs need to reach the network: CA certificates and proxies. */
 export const NETWORK_VARIABLES: readonly string[] = [
   ...CA_VARIABLES,
   ...PROXY_VARIABLES,
-];
+].flatMap((name) => EITHER_CASE.test(name) ? [name, name.toLowerCase()] : name);

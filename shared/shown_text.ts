@@ -12,30 +12,15 @@
  */
 
 /** Scripts whose letters look like those of another one: a word has letters of one of them. */
-const ALPHABETS = [
-  "Latin",
-  "Cyrillic",
-  "Greek",
-  "Coptic",
-  "Armenian",
-  "Georgian",
-  "Cherokee",
-  "Lisu",
-  "Deseret",
-  "Osage",
-  "Canadian_Aboriginal",
-].map((name) => new RegExp(`\\p{Script=${name}}`, "u"));
+const ALPHABETS =
+  "Latin Cyrillic Greek Coptic Armenian Georgian Cherokee Lisu Deseret Osage Canadian_Aboriginal"
+    .split(" ").map((name) => new RegExp(`\\p{Script=${name}}`, "u"));
 
 /** Scripts whose letters have three marks and more in correct texts, as a letter with its marks. */
 const STACKING = new RegExp(
   `^(?:${
-    [
-      ..."Arabic Bengali Devanagari Gujarati Gurmukhi Hebrew Kannada".split(
-        " ",
-      ),
-      ..."Khmer Lao Malayalam Myanmar Oriya Sinhala Syriac Tamil".split(" "),
-      ..."Telugu Thaana Thai Tibetan".split(" "),
-    ].map((name) => `\\p{scx=${name}}+`).join("|")
+    "Arabic Bengali Devanagari Gujarati Gurmukhi Hebrew Kannada Khmer Lao Malayalam Myanmar Oriya Sinhala Syriac Tamil Telugu Thaana Thai Tibetan"
+      .split(" ").map((name) => `\\p{scx=${name}}+`).join("|")
   })$`,
   "u",
 );

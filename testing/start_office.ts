@@ -126,19 +126,12 @@ export async function startOffice(
   options: TestOfficeOptions = {},
 ): Promise<TestOffice> {
   checkNames(options, TEST_OFFICE_NAMES, "startOffice()");
-  const { officeId = "test", computers = {} } = options;
+  const { computers = {} } = options;
   const server = createSmcpServer(options.server);
   const members = new CloseStack(server);
   try {
     const { url } = await server.listen({ port: 0 });
-    const office = new Office({
-      server,
-      url,
-      officeId,
-      connectionFor: chooseConnections(server, url, options.server),
-      members,
-      agent: options.agent,
-    });
+    const office = new Office(server, url, options, members);
     for (const [name, computer] of Object.entries(computers)) {
       await (typeof computer === "function"
         ? office.addScriptedComputer(name, computer)
@@ -146,7 +139,7 @@ export async function startOffice(
     }
     members.use(office.agent);
     await office.agent.connect();
-    await office.agent.join(officeId);
+    await office.agent.join(office.officeId);
     await office.agent.toolsSettled();
     return office;
   } catch (error) {
@@ -161,62 +154,50 @@ export async function startOffice(
   }
 }
 
-/** Chooses how a member reaches the Server, from its own options. */
-type ChooseConnection = (
-  options: Partial<ConnectionOptions>,
-) => Pick<ConnectionOptions, "url" | "connection">;
-
-/** In the process where nothing needs the network, with the version that a client would choose there. */
-function chooseConnections(
-  server: SmcpServer,
-  url: string,
-  { authenticator, protocol: served = "0.2" }: SmcpServerOptions = {},
-): ChooseConnection {
-  const protocol =
-    CLIENT_PROTOCOLS.findLast((name) =>
-      served === "all" || [served].flat().includes(name)
-    ) ?? "0.2";
-  return (options) => {
-    if (options.connection) return {};
-    return authenticator || needsNetwork(options)
-      ? { url }
-      : { connection: server.connect({ protocol }) };
-  };
-}
-
 const needsNetwork = (options: Partial<ConnectionOptions>): boolean =>
   NETWORK_OPTIONS.some((name) => Reflect.get(options, name) !== undefined);
-
-/** What an office is made of. */
-interface OfficeParts extends Pick<TestOffice, "server" | "url" | "officeId"> {
-  readonly connectionFor: ChooseConnection;
-  /** Closes the members. */
-  readonly members: CloseStack;
-  /** Options of the Agent. */
-  readonly agent: Partial<SmcpAgentOptions> | undefined;
-}
 
 class Office implements TestOffice {
   readonly url: string;
   readonly officeId: string;
   readonly server: SmcpServer;
   readonly agent: SmcpAgent;
-  readonly #connectionFor: ChooseConnection;
+  readonly #serverOptions: SmcpServerOptions;
   readonly #members: CloseStack;
   readonly #computers = new Map<string, SmcpComputer>();
 
-  constructor(parts: OfficeParts) {
-    const { agent = {} } = parts;
-    this.url = parts.url;
-    this.officeId = parts.officeId;
-    this.server = parts.server;
-    this.#connectionFor = parts.connectionFor;
-    this.#members = parts.members;
+  /** @param members closes them */
+  constructor(
+    server: SmcpServer,
+    url: string,
+    options: TestOfficeOptions,
+    members: CloseStack,
+  ) {
+    const { officeId = "test", agent = {} } = options;
+    this.server = server;
+    this.url = url;
+    this.officeId = officeId;
+    this.#serverOptions = options.server ?? {};
+    this.#members = members;
     this.agent = new SmcpAgent({
       ...this.#connectionFor(agent),
       name: "agent",
       ...agent,
     });
+  }
+
+  /** Within the process where nothing needs the network, with the version that a client would choose there. */
+  #connectionFor(
+    options: Partial<ConnectionOptions>,
+  ): Pick<ConnectionOptions, "url" | "connection"> {
+    if (options.connection) return {};
+    const { authenticator, protocol: served = "0.2" } = this.#serverOptions;
+    if (authenticator || needsNetwork(options)) return { url: this.url };
+    const protocol =
+      CLIENT_PROTOCOLS.findLast((name) =>
+        served === "all" || [served].flat().includes(name)
+      ) ?? "0.2";
+    return { connection: this.server.connect({ protocol }) };
   }
 
   computer(name: string): SmcpComputer {

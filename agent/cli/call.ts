@@ -230,25 +230,18 @@ function unreadable(source: string, error: NodeJS.ErrnoException): never {
 
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
 
-/** The arguments of a tool, converted by its schema. */
-interface ReadArguments {
-  /** Values by name. */
-  readonly params: Record<string, unknown>;
-  /** Problems, one sentence each. */
-  readonly problems: readonly string[];
-}
-
 /**
  * Converts the `NAME=VALUE` pairs of a command line to the arguments of a tool.
  *
  * Strings, and values without a type in the schema, are taken as written; all others are JSON.
  *
  * @param schema the tool's `params_schema`; absent when the tool is not listed
+ * @returns also problems, one sentence each
  */
 export function readArguments(
   pairs: readonly (readonly [name: string, value: string])[],
   schema: Readonly<Record<string, unknown>> = {},
-): ReadArguments {
+): { params: Record<string, unknown>; problems: readonly string[] } {
   const params: Record<string, unknown> = {};
   const problems: string[] = [];
   const properties = asRecord(schema.properties);

@@ -62,20 +62,10 @@ export function agentCommand(loadMcp: LoadMcp): Command {
     "after",
     AFTER_HELP + commandHint("smcp-agent", process.execPath),
   );
-  addMembers(program);
   addTools(program);
-  addCall(program);
-  addDesktop(program);
-  addResources(program);
-  addDocs(program);
-  addRead(program);
-  addPrompts(program);
-  addPrompt(program);
+  addContents(program);
   addSkills(program);
-  addSkill(program);
-  addPut(program);
-  addConfig(program);
-  addWatch(program);
+  addOthers(program);
   addMcp(program, loadMcp);
   addCompletion(program, printContent);
   return program;
@@ -109,12 +99,17 @@ const addQuery = (
     ...options,
   );
 
-function addMembers(program: Command): void {
-  addQuery(program, ["members", "List the members of the office"], ["members"])
-    .action(async (flags) => (await looking()).members(flags));
-}
+/** Adds one that asks a Computer: the only one, unless it is named. */
+const addAtComputer = (
+  program: Command,
+  about: readonly [name: string, summary: string],
+  examples: string[],
+  ...options: Option[]
+): Command => addQuery(program, about, examples, ...options, computerOption());
 
 function addTools(program: Command): void {
+  addQuery(program, ["members", "List the members of the office"], ["members"])
+    .action(async (flags) => (await looking()).members(flags));
   addQuery(
     program,
     ["tools", "List the tools of the office"],
@@ -122,10 +117,7 @@ function addTools(program: Command): void {
     computerOption(),
     option("--verbose", "show the parameters of each tool"),
   ).action(async (flags) => (await looking()).tools(flags));
-}
-
-function addCall(program: Command): void {
-  addQuery(
+  addAtComputer(
     program,
     ["call", "Call a tool; a terminal shows how far it is, Ctrl-C cancels it"],
     [
@@ -140,14 +132,13 @@ function addCall(program: Command): void {
     ).conflicts("arg"),
     option("--timeout <seconds>", "1 to 3600")
       .argParser(integer(1, 3600)).default(60),
-    computerOption(),
   )
     .argument("<tool>", "its name, as `tools` lists it")
     .action(async (tool, flags) => (await calling()).call(tool, flags));
 }
 
-function addDesktop(program: Command): void {
-  addQuery(
+function addContents(program: Command): void {
+  addAtComputer(
     program,
     ["desktop", "Show the windows of a Computer"],
     ["desktop", "desktop --follow --size 3"],
@@ -155,22 +146,15 @@ function addDesktop(program: Command): void {
     option("--size <count>", "how many windows at most")
       .argParser(integer(0, 10_000)),
     option("--window <uri>", "only the window with this URI"),
-    computerOption(),
   ).action(async (flags) => (await following()).desktop(flags));
-}
-
-function addResources(program: Command): void {
-  addQuery(program, ["resources", "List the resources of MCP servers"], [
+  addAtComputer(program, ["resources", "List the resources of MCP servers"], [
     "resources files",
-  ], computerOption())
+  ])
     .argument("[mcp_server]", "only of this one")
     .action(async (server, flags) =>
       (await looking()).resources(server, flags)
     );
-}
-
-function addDocs(program: Command): void {
-  addQuery(
+  addAtComputer(
     program,
     ["docs", "Search the documents of a Computer"],
     ["docs", "docs quarterly report --type pdf"],
@@ -179,14 +163,10 @@ function addDocs(program: Command): void {
       .argParser(integer(0, 1_000_000_000)).default(0),
     option("--limit <count>", "how many to show, 1 to 100")
       .argParser(integer(1, 100)).default(20),
-    computerOption(),
   )
     .argument("[query...]", "words in title, keywords or summary; any counts")
     .action(async (words, flags) => (await reading()).docs(words, flags));
-}
-
-function addRead(program: Command): void {
-  addQuery(
+  addAtComputer(
     program,
     ["read", "Print a document as Markdown, or a resource of an MCP server"],
     [
@@ -195,7 +175,6 @@ function addRead(program: Command): void {
       "read image://logo pictures --output logo.png",
     ],
     option("--output <file>", "write the contents there, binary or text"),
-    computerOption(),
   )
     .argument(
       "<uri>",
@@ -209,42 +188,30 @@ function addRead(program: Command): void {
     );
 }
 
-function addPrompts(program: Command): void {
-  addQuery(
+function addSkills(program: Command): void {
+  addAtComputer(
     program,
     ["prompts", "List the prompts of a Computer"],
     ["prompts"],
-    computerOption(),
   ).action(async (flags) => (await reading()).prompts(flags));
-}
-
-function addPrompt(program: Command): void {
-  addQuery(
+  addAtComputer(
     program,
     ["prompt", "Show a prompt of an MCP server, filled in"],
     ["prompt args-prompt everything --arg city=Paris"],
     argOption("an argument of the prompt; repeatable"),
-    computerOption(),
   )
     .argument("<prompt>", "its name, as `prompts` lists it")
     .argument("<mcp_server>", "the MCP server that has it")
     .action(async (name, server, flags) =>
       (await reading()).prompt(name, server, flags)
     );
-}
-
-function addSkills(program: Command): void {
-  addQuery(
+  addAtComputer(
     program,
     ["skills", "List the skills of a Computer"],
     ["skills"],
-    computerOption(),
   )
     .action(async (flags) => (await reading()).skills(flags));
-}
-
-function addSkill(program: Command): void {
-  addQuery(
+  addAtComputer(
     program,
     ["skill", "Print a skill, or a file of it"],
     [
@@ -253,7 +220,6 @@ function addSkill(program: Command): void {
       "skill pdf-forms scripts/fill.py --output fill.py",
     ],
     option("--output <file>", "write the file there, binary or text"),
-    computerOption(),
   )
     .argument("<skill>", "its name, as `skills` lists it")
     .argument("[path]", "a file in its folder; default: SKILL.md")
@@ -262,24 +228,17 @@ function addSkill(program: Command): void {
     );
 }
 
-function addPut(program: Command): void {
-  addQuery(
+function addOthers(program: Command): void {
+  addAtComputer(
     program,
     ["put", "Put a file on a Computer, and print where it is there"],
     ["put report.pdf", "put photo.jpg --computer laptop"],
-    computerOption(),
   )
     .argument("<file>", "the file on this machine")
     .action(async (file, flags) => (await calling()).put(file, flags));
-}
-
-function addConfig(program: Command): void {
-  addQuery(program, ["config", "Show the configuration of a Computer"], [
+  addAtComputer(program, ["config", "Show the configuration of a Computer"], [
     "config",
-  ], computerOption()).action(async (flags) => (await looking()).config(flags));
-}
-
-function addWatch(program: Command): void {
+  ]).action(async (flags) => (await looking()).config(flags));
   addQuery(program, [
     "watch",
     "Print every notification of the office, until Ctrl-C",

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import process from "node:process";
 import { printError } from "../../cli/print.ts";
 import { warningsOf } from "../../client/check_options.ts";
@@ -28,16 +27,10 @@ interface McpFlags extends Omit<OfficeFlags, "json"> {
   desktopTools?: true;
 }
 
-/** How the office is shown. */
-interface McpView {
-  computer?: string;
-  include?: readonly string[];
-  exclude?: readonly string[];
-  tools?: "all" | "search";
-  nameLimit?: number;
-  callTimeoutMs?: number;
-  desktopTools?: boolean;
-}
+/** How the office is shown: the flags, with a timeout as the code has it. */
+type McpView =
+  & Partial<Omit<McpFlags, keyof OfficeFlags | "timeout">>
+  & { callTimeoutMs?: number };
 
 /** Connects the program that has started this one with an office; `pipeOffice` of the room `mcp` is one. */
 type PipeOffice = (
@@ -54,8 +47,7 @@ export type LoadMcp = () => Promise<PipeOffice>;
 
 /** Serves the office to the program that has started this one, until that ends. */
 export async function mcp(flags: McpFlags, load: LoadMcp): Promise<void> {
-  const read = (file: string) => readFileSync(file, "utf8");
-  const agent = connectionOptions(flags, read);
+  const agent = connectionOptions(flags);
   // Stdout belongs to the messages.
   const log = (line: string) => printError(`smcp-agent mcp: ${line}`);
   for (const warning of warningsOf(agent)) log(`warning: ${warning}`);

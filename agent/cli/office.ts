@@ -5,7 +5,6 @@
  * @module
  */
 import process from "node:process";
-import { readFileSync } from "node:fs";
 import { clearStatus, drawStatus, print, printError } from "../../cli/print.ts";
 import { SmcpAgent } from "../agent.ts";
 import { explainFailure } from "../../cli/explain_failure.ts";
@@ -51,8 +50,7 @@ async function inOffice<T>(
   work: Work<T>,
   mayShare: boolean,
 ): Promise<T> {
-  const read = (file: string) => readFileSync(file, "utf8");
-  const options = connectionOptions(flags, read);
+  const options = connectionOptions(flags);
   for (const warning of warningsOf(options)) {
     printError(`warning: ${warning}`);
   }

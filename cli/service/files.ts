@@ -4,15 +4,8 @@
  *
  * @module
  */
-import process from "node:process";
-import {
-  chmodSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import {
   ENV_FILE_VARIABLE,
@@ -23,6 +16,7 @@ import {
   type Variables,
 } from "../env_file.ts";
 import { madeBy, type ServiceName } from "./manager.ts";
+import { replaceFile } from "../../shared/bytes.ts";
 import { NETWORK_VARIABLES } from "../../shared/network_variables.ts";
 
 /** Where programs and files of a user are; a service has a small environment of its own. */
@@ -83,18 +77,14 @@ export function readOwn(file: string, name: ServiceName): string | undefined {
 }
 
 /** Writes a file in one step, so that no reader gets half of it. */
-export function writeWhole(file: string, text: string, mode: number): void {
+export async function writeWhole(
+  file: string,
+  text: string,
+  mode: number,
+): Promise<void> {
   // Only this user can look into the directories that are made for it.
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const next = `${file}.${process.pid}.new`;
-  try {
-    writeFileSync(next, text, { mode, flag: "wx" });
-    chmodSync(next, mode); // whatever the process's mask is
-    renameSync(next, file);
-  } catch (error) {
-    rmSync(next, { force: true });
-    throw error;
-  }
+  await fs.mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await replaceFile(fs, file, text, mode);
 }
 
 /**
@@ -115,7 +105,7 @@ export function changeVariables(
   readonly all: Variables;
   readonly changes: readonly string[];
   readonly isChanged: boolean;
-  readonly save: () => void;
+  readonly save: () => Promise<void>;
 } {
   const text = readOwn(file, name);
   const old = text === undefined ? {} : parseEnvFile(text, file);
@@ -141,8 +131,9 @@ export function changeVariables(
         .map((one) => `${one} kept`),
     ],
     isChanged: wasExposed || changed.length > 0,
-    save() {
-      if (text !== next || wasExposed) writeWhole(file, next, PRIVATE_MODE);
+    async save() {
+      if (text === next && !wasExposed) return;
+      await writeWhole(file, next, PRIVATE_MODE);
     },
   };
 }

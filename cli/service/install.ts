@@ -105,12 +105,13 @@ export async function install<Flags extends object>(
   });
   const changed = change({ ...secret, ...variables });
   if (flags.print) return show(service, definition, Object.keys(changed.all));
-  changed.save();
+  await changed.save();
   report(
     `credentials: ${service.envFile}, readable only by you`,
     changed.changes,
   );
-  const isNew = write(service.file, before, definition) || changed.isChanged;
+  const isNew = await write(service.file, before, definition) ||
+    changed.isChanged;
   if (!isNew && (await service.state()).state === "running") {
     print(`${name} is unchanged and runs`);
   } else {
@@ -140,13 +141,13 @@ function show(
 }
 
 /** Writes a definition, and prints what is new in it; returns whether anything is. */
-function write(
+async function write(
   file: string,
   before: string | undefined,
   definition: string,
-): boolean {
+): Promise<boolean> {
   const isNew = before !== definition;
-  if (isNew) writeWhole(file, definition, OPEN_MODE);
+  if (isNew) await writeWhole(file, definition, OPEN_MODE);
   if (before === undefined) report(`written: ${file}`, []);
   else if (isNew) report(`changed: ${file}`, difference(before, definition));
   else report(`unchanged: ${file}`, []);

@@ -6,11 +6,11 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { lstat, mkdir, open, readdir, rm } from "node:fs/promises";
+import { mkdir, open, rm } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import type { BlobOptions } from "./options.ts";
 import { log } from "../util/log.ts";
-import { isLeftOver, ownerMark } from "../util/processes.ts";
+import { ownerMark, removeLeftOvers } from "../util/processes.ts";
 import { reasonOf } from "../util/values.ts";
 import { blobNotAccessible } from "../../protocol/errors.ts";
 import { queue } from "../../shared/async.ts";
@@ -49,7 +49,9 @@ export class BlobStore {
   /** Number of bytes that it can hold. */
   readonly maxBytes: number;
   readonly #memoryBytes: number;
-  readonly #folder: PrivateFolder;
+  readonly #directory: string;
+  /** A folder in it that only this user can read, made when it is needed first. */
+  #folder: Promise<string> | undefined;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #inTurn = queue();
@@ -63,12 +65,14 @@ export class BlobStore {
   ) {
     this.maxBytes = maxBytes;
     this.#memoryBytes = memoryBytes;
-    this.#folder = new PrivateFolder(directory);
+    this.#directory = directory;
   }
 
   /** Removes what killed processes left; never rejects. */
   start(): Promise<void> {
-    return this.#inTurn(() => this.#folder.removeLeftOver());
+    return this.#inTurn(() =>
+      removeLeftOvers(this.#directory, /^a2c-smcp-blobs-/)
+    );
   }
 
   /**
@@ -99,9 +103,12 @@ export class BlobStore {
 
   /** Removes everything. */
   clear(): Promise<void> {
-    return this.#inTurn(() => {
+    return this.#inTurn(async () => {
       this.#entries.clear();
-      return this.#folder.remove();
+      const folder = await this.#folder?.catch(() => undefined);
+      this.#folder = undefined;
+      if (folder === undefined) return;
+      await rm(folder, { recursive: true, force: true });
     });
   }
 
@@ -145,7 +152,7 @@ export class BlobStore {
     const { bytes } = entry;
     if (!bytes) return;
     try {
-      const file = join(await this.#folder.path(), entry.sha256);
+      const file = join(await this.#madeFolder(), entry.sha256);
       await write(file, bytes);
       entry.file = file;
       entry.bytes = undefined;
@@ -161,6 +168,13 @@ export class BlobStore {
         });
       }
     }
+  }
+
+  #madeFolder(): Promise<string> {
+    const name = `a2c-smcp-blobs-${ownerMark()}.${randomUUID()}`;
+    const path = join(this.#directory, name);
+    return this.#folder ??= mkdir(this.#directory, { recursive: true })
+      .then(() => mkdir(path, { mode: 0o700 })).then(() => path);
   }
 
   async #remove(entry: Entry): Promise<void> {
@@ -216,51 +230,4 @@ async function digest(bytes: Uint8Array): Promise<string> {
     hash.update(bytes.subarray(at, at + SLICE_BYTES));
   }
   return hash.digest("hex");
-}
-
-const PREFIX = "a2c-smcp-blobs-";
-
-/** A folder of this process that only its user can read, made when it is needed first. */
-class PrivateFolder {
-  readonly #parent: string;
-  #path: Promise<string> | undefined;
-
-  /** @param parent the folder that it is made in */
-  constructor(parent: string) {
-    this.#parent = parent;
-  }
-
-  /** Returns its path. */
-  path(): Promise<string> {
-    const name = `${PREFIX}${ownerMark()}.${randomUUID()}`;
-    const path = join(this.#parent, name);
-    return this.#path ??= mkdir(this.#parent, { recursive: true })
-      .then(() => mkdir(path, { mode: 0o700 })).then(() => path);
-  }
-
-  /** Removes it with all that it has. */
-  async remove(): Promise<void> {
-    const path = await this.#path?.catch(() => undefined);
-    this.#path = undefined;
-    if (path !== undefined) await rm(path, { recursive: true, force: true });
-  }
-
-  /** Removes the folders of processes that were killed; never rejects. */
-  async removeLeftOver(): Promise<void> {
-    const names = await readdir(this.#parent).catch(() => []);
-    for (const name of names) {
-      if (!name.startsWith(PREFIX)) continue;
-      const path = join(this.#parent, name);
-      try {
-        const stat = await lstat(path);
-        if (!stat.isDirectory() || !isLeftOver(name, stat.mtimeMs)) continue;
-        await rm(path, { recursive: true, force: true });
-      } catch (error) {
-        log.info("Cannot remove {path}: {reason}", {
-          path,
-          reason: reasonOf(error),
-        });
-      }
-    }
-  }
 }

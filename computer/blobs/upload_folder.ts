@@ -9,7 +9,6 @@ import {
   lstat,
   mkdir,
   open,
-  readdir,
   realpath,
   rename,
   rm,
@@ -17,13 +16,12 @@ import {
 import { constants } from "node:fs";
 import { join } from "node:path";
 import { log } from "../util/log.ts";
-import { isLeftOver, ownerMark } from "../util/processes.ts";
+import { ownerMark, removeLeftOvers } from "../util/processes.ts";
 import { reasonOf } from "../util/values.ts";
 import { blobWriteFailed } from "../../protocol/errors.ts";
 
 /** The folder of unfinished files, in the root. */
 const UPLOADS_FOLDER = ".a2c-upload";
-const PART_SUFFIX = ".part";
 
 /** An unfinished file. */
 export interface Part {
@@ -47,23 +45,8 @@ export class UploadFolder {
   /** Removes unfinished files of processes that were killed; never rejects. */
   async removeLeftOver(): Promise<void> {
     const folder = join(this.#root, UPLOADS_FOLDER);
-    try {
-      if (!(await lstat(folder)).isDirectory()) return;
-      for (const name of await readdir(folder)) {
-        if (!name.endsWith(PART_SUFFIX)) continue;
-        const path = join(folder, name);
-        const { mtimeMs } = await lstat(path);
-        if (isLeftOver(name, mtimeMs)) await rm(path, { force: true });
-      }
-    } catch (error) {
-      if (
-        error instanceof Error && "code" in error && error.code === "ENOENT"
-      ) return;
-      log.warn("Cannot tidy up {folder}: {reason}", {
-        folder,
-        reason: reasonOf(error),
-      });
-    }
+    const found = await lstat(folder).catch(() => undefined);
+    if (found?.isDirectory()) await removeLeftOvers(folder, /\.part$/);
   }
 
   /**
@@ -74,7 +57,7 @@ export class UploadFolder {
    */
   async create(id: string): Promise<Part> {
     const { root, folder } = await this.#open();
-    const path = join(folder, `${id}.${ownerMark()}${PART_SUFFIX}`);
+    const path = join(folder, `${id}.${ownerMark()}.part`);
     const file = await open(path, "wx").catch((error) => {
       log.warn("Cannot write a file of an Agent: {reason}", {
         reason: reasonOf(error),

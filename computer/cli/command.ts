@@ -1,6 +1,5 @@
 import process from "node:process";
 import { Command, Option } from "commander";
-import { readFileSync } from "node:fs";
 import { printContent } from "../../cli/print.ts";
 import { addCompletion } from "../../cli/completion.ts";
 import { isVariableName } from "../../cli/env_file.ts";
@@ -216,7 +215,7 @@ const computerService: ServiceRole<RunFlags> = {
       import("./ui/page.ts"),
     ]);
     const { inputs } = await loadHostConfig(flags.config, flags.input);
-    connectionOptions(flags, (file) => readFileSync(file, "utf8"));
+    connectionOptions(flags);
     const variables: Record<string, string> = {};
     for (const { id } of inputs) {
       const value = environmentValue(id, env);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import process from "node:process";
 import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
@@ -72,7 +72,7 @@ export function makeComputer(
   const computer = new SmcpComputer({
     ...flags.connection
       ? { connection: flags.connection, name: flags.name }
-      : connectionOptions(flags, (file) => readFileSync(file, "utf8")),
+      : connectionOptions(flags),
     ...hostOptions(flags, config, (request) => {
       page?.authorize(request);
       showSignIn(request, (text) => view().note(text));

@@ -14,13 +14,18 @@ import {
 } from "./hosted_server.ts";
 import { OwnOffices } from "./mcp/own_offices.ts";
 import { ServerSet } from "./server_set.ts";
-import { type NamedTool, toSMCPTool } from "./tool_meta.ts";
-import { clashTexts, nameTools, type ToolNames } from "./tool_naming.ts";
+import {
+  clashTexts,
+  type NamedTool,
+  nameTools,
+  type ToolNames,
+} from "./tool_naming.ts";
 import type { ServerStatus, ServerView } from "./server_status.ts";
 import {
   type OfferedTool,
   resolveTool,
   type ToolResolution,
+  toSMCPTool,
 } from "./tool_table.ts";
 import { log, logThrown } from "../util/log.ts";
 import type { SMCPTool } from "../../protocol/mod.ts";

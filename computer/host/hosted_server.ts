@@ -24,7 +24,8 @@ import {
   type ServerStatus,
   type ServerView,
 } from "./server_status.ts";
-import { listWarnings, toolMismatches } from "./tool_naming.ts";
+import { toolMismatches } from "./tool_naming.ts";
+import { listWarnings } from "./tool_table.ts";
 import { log } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { reasonOf } from "../util/values.ts";

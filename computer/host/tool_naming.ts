@@ -4,9 +4,22 @@
  *
  * @module
  */
+import type { McpTool } from "./mcp/mcp_connection.ts";
 import type { ServerState, ServerView } from "./server_status.ts";
-import { malformedTags, type NamedTool } from "./tool_meta.ts";
 import { nearestWord } from "../../shared/checks.ts";
+
+/** A tool with the name by which Agents call it. */
+export interface NamedTool {
+  /**
+   * Its alias, or its MCP name with the prefix of its server; since 0.3 the `bundle_id` of its server,
+   * `__`, and its alias or MCP name.
+   */
+  readonly name: string;
+  /** The MCP server that has it. */
+  readonly server: ServerView;
+  /** The tool as the server lists it. */
+  readonly tool: McpTool;
+}
 
 /** The names of all tools of a Computer. */
 export interface ToolNames {
@@ -170,11 +183,6 @@ export const toolMismatches = (server: ServerView): string[] => [
   ...unmatchedTools(server),
   ...longNames(server).problems,
 ];
-
-/** Describes what is odd in a fresh list of tools, and does no harm. */
-export const listWarnings = (server: ServerView): string[] =>
-  [longNames(server).warning, malformedTags(server.tools)]
-    .filter((warning) => warning !== undefined);
 
 /**
  * Finds names in the configuration of an MCP server that match none of its tools: such an entry

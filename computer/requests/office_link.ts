@@ -202,7 +202,7 @@ export class OfficeLink implements RequestOrigin, HostOffice {
     });
     connection.onRequest((event, payload) => {
       // The request arrived after leaving; the Server has already answered its Agent with an error.
-      if (!connection.joined && isClientEvent(event)) {
+      if (this.#office === undefined && isClientEvent(event)) {
         const text = "This Computer is in no office";
         throw new ProtocolError(ErrorCode.NOT_IN_ROOM, text);
       }

@@ -97,32 +97,31 @@ export async function answerRequest(
   origin: RequestOrigin,
 ): Promise<unknown> {
   try {
-    if (isClientEvent(event)) {
-      return await handle(parts, event, payload, origin);
+    if (!isClientEvent(event)) {
+      throw new ProtocolError(
+        ErrorCode.BAD_REQUEST,
+        `This Computer does not answer ${event}`,
+      );
     }
-    throw new ProtocolError(
-      ErrorCode.BAD_REQUEST,
-      `This Computer does not answer ${event}`,
-    );
+    const answer = await handle(parts, event, payload, origin);
+    // A tool call has limited its own result.
+    return event === TOOL_CALL_EVENT
+      ? answer
+      : parts.lists.fit(event, answer, origin.maxPayload);
   } catch (error) {
     if (error instanceof Error) error.message = hideSecrets(error.message);
     throw error;
   }
 }
 
-async function handle<E extends ClientEvent>(
+function handle<E extends ClientEvent>(
   parts: ToolHostParts,
   event: E,
   payload: unknown,
   origin: RequestOrigin,
-): Promise<ClientEvents[E]["answer"]> {
+): ReturnType<Handler<E>> {
   const handler: Handler<E> = HANDLERS[event];
-  const request = CLIENT_EVENTS[event].parseRequest(payload);
-  const answer = await handler(request, parts, origin);
-  // A tool call has limited its own result.
-  return event === TOOL_CALL_EVENT
-    ? answer
-    : parts.lists.fit(event, answer, origin.maxPayload);
+  return handler(CLIENT_EVENTS[event].parseRequest(payload), parts, origin);
 }
 
 /**

@@ -197,36 +197,34 @@ export function windowLayout(
 ): WindowLayout {
   const { priority, audience } = fieldsOf(annotations);
   const { fullscreen } = fieldsOf(_meta);
-  const expect = (
+  const check = (
     value: unknown,
     isValid: boolean,
-    must: string,
-    instead: string,
+    problem: (got: string) => string,
   ) => {
-    if (!isGiven(value) || isValid) return;
-    warn(`${must}, got ${quote(value, 40)}; ${instead}`);
+    if (isGiven(value) && !isValid) warn(problem(`got ${quote(value, 40)}`));
   };
   if (isGiven(annotations) && !isRecord(annotations)) {
     warn("annotations must be an object; they are ignored");
   }
   const fits = typeof priority === "number" && priority >= 0 && priority <= 1;
-  expect(
+  check(
     priority,
     fits,
-    "annotations.priority must be a number from 0 to 1",
-    "0 is used",
+    (got) =>
+      `annotations.priority must be a number from 0 to 1, ${got}; 0 is used`,
   );
-  expect(
+  check(
     fullscreen,
     typeof fullscreen === "boolean",
-    "_meta.fullscreen must be true or false",
-    "false is used",
+    (got) => `_meta.fullscreen must be true or false, ${got}; false is used`,
   );
-  expect(
+  const isForAgents = Array.isArray(audience) && audience.includes("assistant");
+  check(
     audience,
-    Array.isArray(audience) && audience.includes("assistant"),
-    'annotations.audience should hold "assistant"',
-    "the window is shown anyway",
+    isForAgents,
+    (got) =>
+      `annotations.audience should hold "assistant", ${got}; the window is shown anyway`,
   );
   return {
     priority: fits ? priority : 0,

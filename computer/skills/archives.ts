@@ -43,7 +43,7 @@ export async function unpackZip(
       });
       const end = fileDataStart + entry.compressedSize;
       const packed = data.subarray(fileDataStart, end);
-      const pieces = unpacked(entry, packed, folder.limits.bytes);
+      const pieces = unpacked(entry, packed);
       const isProgram = (mode & ANY_EXECUTE) !== 0;
       await folder.addFile(fileName, verified(pieces, entry), isProgram);
     }
@@ -53,16 +53,13 @@ export async function unpackZip(
 function unpacked(
   entry: Entry,
   packed: Uint8Array,
-  maxBytes: number,
 ): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
   const { compressionMethod, fileName } = entry;
   if (entry.isEncrypted()) {
     throw new Error(`it is encrypted: ${JSON.stringify(fileName)}`);
   }
   if (compressionMethod === STORED) return [packed];
-  if (compressionMethod === DEFLATED) {
-    return atMost(maxBytes, inflated(packed, createInflateRaw));
-  }
+  if (compressionMethod === DEFLATED) return inflated(packed, createInflateRaw);
   throw new Error(
     `its compression is not supported: ${JSON.stringify(fileName)}`,
   );

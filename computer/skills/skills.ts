@@ -19,7 +19,7 @@ import type { McpHost } from "../host/host.ts";
 import { WarnOnce } from "../util/log.ts";
 import { openSkillFile, type SkillFile } from "./skill_file.ts";
 import { ServerSkills } from "./server_skills.ts";
-import { removeLeftOvers, Replacing } from "./stage_skill.ts";
+import { removeUnfinished, Replacing } from "./stage_skill.ts";
 import {
   findUserSkills,
   folderProblem,
@@ -104,7 +104,7 @@ export class Skills {
     this.#watch = watchFolder(userFolder(home), () => this.#soon());
     await Promise.all([
       this.#scan(),
-      this.#track(removeLeftOvers(mcpFolder(home))),
+      this.#track(removeUnfinished(mcpFolder(home))),
     ]);
     if (this.#user.refs.length > 0) this.#soon();
   }

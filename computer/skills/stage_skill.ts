@@ -1,10 +1,10 @@
 import { dirname, join } from "node:path";
-import { lstat, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { rename, rm, rmdir } from "node:fs/promises";
 import { fetchSkill, type SkillServer } from "./fetch_skill.ts";
 import { isSkillWord, readEntry } from "./skill_entry.ts";
 import type { SkillRoot } from "./skill_roots.ts";
 import { makePrivate, StagingFolder } from "./staging_folder.ts";
-import { isLeftOver, ownerMark } from "../util/processes.ts";
+import { ownerMark, removeLeftOvers } from "../util/processes.ts";
 import type { A2CSkillRef } from "../../protocol/mod.ts";
 
 /** Where skills of an MCP server are put. */
@@ -74,15 +74,8 @@ export async function removeStaged(path: string): Promise<void> {
 }
 
 /** Removes what processes that were killed left unfinished; never rejects. */
-export async function removeLeftOvers(folder: string): Promise<void> {
-  const workshop = join(folder, WORKSHOP);
-  for (const name of await readdir(workshop).catch(() => [])) {
-    const path = join(workshop, name);
-    const stats = await lstat(path).catch(() => undefined);
-    if (!stats || !isLeftOver(name, stats.mtimeMs)) continue;
-    await rm(path, { recursive: true, force: true }).catch(() => {});
-  }
-}
+export const removeUnfinished = (folder: string): Promise<void> =>
+  removeLeftOvers(join(folder, WORKSHOP), /^/);
 
 async function replace(path: string, draft: string): Promise<void> {
   await makePrivate(dirname(path));

@@ -74,9 +74,6 @@ export const requestFailure = (server: string, error: unknown): ProtocolError =>
   );
 
 function whatHappened(error: unknown): string {
-  if (error instanceof ProtocolError) {
-    return `answered with something that is not a tool result (${error.message})`;
-  }
   if (error instanceof MessageTooLargeError) return error.message;
   const pages = requiredPages(error);
   if (pages.length > 0) {

@@ -1,18 +1,21 @@
 /**
  * Confirmation of tool calls by the user (protocol §7): the rule, the questions, and the answers that
- * hold for later calls.
+ * hold for later calls; and the reports that a call waits for a person, for this or another answer.
  *
  * @module
  */
 import {
   type EffectiveToolMeta,
   effectiveToolMeta,
-} from "../host/tool_meta.ts";
+} from "../host/tool_table.ts";
 import type { Refusal } from "./call_failure.ts";
-import type { CallWaits } from "./progress.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
-import { type BaseMCPServerConfig, ErrorCode } from "../../protocol/mod.ts";
+import {
+  type BaseMCPServerConfig,
+  ErrorCode,
+  type Waiting,
+} from "../../protocol/mod.ts";
 import { waitedMeta } from "../../protocol/payloads/tool_result.ts";
 import { onAbort } from "../../shared/async.ts";
 
@@ -173,4 +176,61 @@ export function decideConfirmation(
       `Tool "${name}" of MCP server "${server}" requires confirmation, and this Computer cannot ask a person; ` +
       "set auto_apply to true for it in tool_meta, or start the Computer with --yes or on a terminal",
   };
+}
+
+// ------------------------------------------------------------------ waiting
+
+/** A program that decides in place of a person takes less: nothing is reported of it. */
+const GRACE_MS = 50;
+
+/** Reports that one call waits for a person, and that it goes on. */
+export class CallWaits {
+  readonly #report: (waiting: Waiting | null) => void;
+  readonly #open: Waiting[] = [];
+  #reported: Waiting | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isEnded = false;
+
+  constructor(report: (waiting: Waiting | null) => void) {
+    this.#report = report;
+  }
+
+  /** The reason why the call waits now. */
+  get current(): Waiting | undefined {
+    return this.#open[0];
+  }
+
+  /** Counts as waiting until the work is done. */
+  async during<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
+    this.#open.push(waiting);
+    this.#changed();
+    try {
+      return await work();
+    } finally {
+      this.#open.splice(this.#open.indexOf(waiting), 1);
+      this.#changed();
+    }
+  }
+
+  /** Reports nothing more. */
+  end(): void {
+    this.#isEnded = true;
+    clearTimeout(this.#timer);
+  }
+
+  #changed(): void {
+    if (this.#isEnded) return;
+    const { current } = this;
+    if (current === undefined || current === this.#reported) this.#send();
+    else this.#timer ??= setTimeout(() => this.#send(), GRACE_MS);
+  }
+
+  #send(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const { current } = this;
+    if (current === this.#reported) return;
+    this.#reported = current;
+    this.#report(current ?? null);
+  }
 }

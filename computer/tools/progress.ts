@@ -1,10 +1,9 @@
 /**
- * The reports of a running call to its caller: its progress, at a limited rate, and its waiting
- * for a person.
+ * The reports of a running call to its caller about its progress, at a limited rate.
  *
  * @module
  */
-import type { ToolProgress, Waiting } from "../../protocol/mod.ts";
+import type { ToolProgress } from "../../protocol/mod.ts";
 import { MAX_PROGRESS_MESSAGE_LENGTH } from "../../protocol/payloads/tools.ts";
 
 /** Milliseconds between two reports of one call. */
@@ -103,59 +102,4 @@ function shortened(progress: ToolProgress): ToolProgress {
   const kept = message.slice(0, MAX_PROGRESS_MESSAGE_LENGTH - 1)
     .replace(/[\ud800-\udbff]$/, ""); // half of a character
   return { ...progress, message: `${kept}…` };
-}
-
-/** A program that decides in place of a person takes less: nothing is reported of it. */
-const GRACE_MS = 50;
-
-/** Reports that one call waits for a person, and that it goes on. */
-export class CallWaits {
-  readonly #report: (waiting: Waiting | null) => void;
-  readonly #open: Waiting[] = [];
-  #reported: Waiting | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #isEnded = false;
-
-  constructor(report: (waiting: Waiting | null) => void) {
-    this.#report = report;
-  }
-
-  /** The reason why the call waits now. */
-  get current(): Waiting | undefined {
-    return this.#open[0];
-  }
-
-  /** Counts as waiting until the work is done. */
-  async during<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
-    this.#open.push(waiting);
-    this.#changed();
-    try {
-      return await work();
-    } finally {
-      this.#open.splice(this.#open.indexOf(waiting), 1);
-      this.#changed();
-    }
-  }
-
-  /** Reports nothing more. */
-  end(): void {
-    this.#isEnded = true;
-    clearTimeout(this.#timer);
-  }
-
-  #changed(): void {
-    if (this.#isEnded) return;
-    const { current } = this;
-    if (current === undefined || current === this.#reported) this.#send();
-    else this.#timer ??= setTimeout(() => this.#send(), GRACE_MS);
-  }
-
-  #send(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const { current } = this;
-    if (current === this.#reported) return;
-    this.#reported = current;
-    this.#report(current ?? null);
-  }
 }

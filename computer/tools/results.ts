@@ -88,13 +88,15 @@ export class CallTable {
     const abort = new AbortController();
     const call = { fingerprint, abort, result: execute(abort.signal) };
     this.#running.set(key, call);
-    const isForgotten = () => this.#running.get(key) !== call;
     try {
       const measured = await call.result;
-      if (!isForgotten()) this.#keep(key, call, measured.bytes);
+      // Else it was forgotten meanwhile.
+      if (this.#running.get(key) === call) {
+        this.#keep(key, call, measured.bytes);
+      }
       return measured;
     } finally {
-      if (!isForgotten()) this.#running.delete(key);
+      if (this.#running.get(key) === call) this.#running.delete(key);
     }
   }
 
@@ -159,10 +161,11 @@ export function callFingerprint(
     & Pick<ToolCallReq, "tool_name" | "params">
     & Partial<Pick<ToolCallReq, "request_state" | "input_responses">>,
 ): string {
-  const call = request_state === undefined
-    ? [tool_name, params]
-    : [tool_name, params, request_state, input_responses];
-  const text = JSON.stringify(sorted(call)); // starts with a bracket; no hash does
+  const answers = request_state === undefined
+    ? []
+    : [request_state, sorted(input_responses)];
+  // It starts with a bracket; no hash does.
+  const text = JSON.stringify([tool_name, sorted(params), ...answers]);
   return text.length <= MAX_UNHASHED_CHARACTERS
     ? text
     : createHash("sha256").update(text).digest("base64");

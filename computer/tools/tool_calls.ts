@@ -25,13 +25,13 @@ import type { BlobStore } from "../blobs/store.ts";
 import type { McpHost } from "../host/host.ts";
 import { SessionForgottenError } from "../host/mcp/errors.ts";
 import type { AnswerQuestion } from "../host/mcp/mcp_connection.ts";
-import type { NamedTool } from "../host/tool_meta.ts";
+import type { NamedTool } from "../host/tool_naming.ts";
 import { log } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { reasonOf } from "../util/values.ts";
 import { transformResult } from "../util/vrl.ts";
 import { callFailure, refused } from "./call_failure.ts";
-import { type Confirm, Confirmations } from "./confirmations.ts";
+import { CallWaits, type Confirm, Confirmations } from "./confirmations.ts";
 import {
   type AskedRequest,
   type Dialogue,
@@ -40,7 +40,7 @@ import {
 } from "./dialogues.ts";
 import { type Elicit, Elicitations } from "./elicitations.ts";
 import type { ComputerEvents, ToolCallStarted } from "./events.ts";
-import { CallWaits, ProgressThrottle } from "./progress.ts";
+import { ProgressThrottle } from "./progress.ts";
 import {
   type AbortReason,
   callFingerprint,
@@ -48,6 +48,7 @@ import {
   failed,
   fitResult,
   limitResult,
+  type MeasuredResult,
 } from "./results.ts";
 
 /** Where a request came from: an office, or this process. */
@@ -137,13 +138,10 @@ export class ToolCalls {
     this.#events.emit("callStarted", { ...call, params });
     let result: CallToolResult | undefined;
     try {
-      const measured = await this.#table.run(request, async (signal) =>
-        // Before it is stored, so that a repeated request gets the same.
-        await fitResult(
-          await this.#follow({ request, caller, signal }, call, origin),
-          this.#options.store,
-          origin.maxPayload,
-        ));
+      const measured = await this.#table.run(
+        request,
+        (signal) => this.#follow({ request, caller, signal }, call, origin),
+      );
       // A stored result was checked against the limit of an earlier Server.
       result = limitResult(measured, origin.maxPayload).result;
       return result;
@@ -172,13 +170,17 @@ export class ToolCalls {
     this.#deadlines.release();
   }
 
-  /** Runs a call while its progress and its waiting are reported. */
+  /**
+   * Runs a call while its progress and its waiting are reported; fits its result into a message before it is
+   * stored, so that a repeated request gets the same.
+   */
   async #follow(
     call: Pick<RunningCall, "request" | "caller" | "signal">,
     started: ToolCallStarted,
     origin: RequestOrigin,
-  ): Promise<CallToolResult> {
+  ): Promise<MeasuredResult> {
     const { agent, reqId: req_id } = started;
+    let result: CallToolResult;
     const report = (progress: ToolProgress) =>
       origin.progressed({ agent, req_id, ...progress });
     const throttle = call.request.progress === true
@@ -199,19 +201,20 @@ export class ToolCalls {
     });
     try {
       const silence = { explain: () => "" };
-      return await this.#begin({ ...call, onProgress, waits, silence });
+      result = await this.#begin({ ...call, onProgress, waits, silence });
     } finally {
       waits.end();
       throttle?.end(!call.signal.aborted); // before the answer, which is the last word
     }
+    return await fitResult(result, this.#options.store, origin.maxPayload);
   }
 
   /** Finds the tool and runs it, or continues the call that asked its Agent. */
-  async #begin(call: RunningCall): Promise<CallToolResult> {
+  #begin(call: RunningCall): CallToolResult | Promise<CallToolResult> {
     const { request, onProgress } = call;
     if (request.request_state !== undefined) {
       const asked = askedRequest(request);
-      return await this.#converse(this.dialogues.resume(asked), call);
+      return this.#converse(this.dialogues.resume(asked), call);
     }
     const found = this.#host.resolve(request.tool_name);
     if (found.kind === "refuse") return refused(found);
@@ -220,7 +223,7 @@ export class ToolCalls {
     if (
       !request.accepts?.includes(INPUT_REQUIRED) || this.elicitations.canAsk
     ) {
-      return await this.#untilEnd(
+      return this.#untilEnd(
         call,
         (signal) => this.#execute(target, { ...call, signal }),
       );
@@ -232,7 +235,7 @@ export class ToolCalls {
         return this.#execute(target, { ...call, ...further });
       },
     );
-    return await this.#converse(dialogue, call);
+    return this.#converse(dialogue, call);
   }
 
   /** Waits for the next question or the result; the call goes on behind a question. */

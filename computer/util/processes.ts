@@ -6,8 +6,12 @@
  */
 import process from "node:process";
 import { hostname } from "node:os";
+import { join } from "node:path";
+import { lstat, readdir, rm } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { type ChildProcess, spawn } from "node:child_process";
+import { log } from "./log.ts";
+import { reasonOf } from "./values.ts";
 
 /** Environment variable that marks a child, and by inheritance everything that it starts. */
 const MARK_VARIABLE = "A2C_SMCP_CHILD";
@@ -241,12 +245,32 @@ export const ownerMark = (): string =>
   `${ownHost()}-${process.pid}-${Date.now()}`;
 
 /**
- * Returns whether a file or folder belongs to a process that has ended.
+ * Removes what processes that were killed left in a folder; never rejects.
  *
- * @param name contains an {@linkcode ownerMark}
- * @param changedMs when it was last changed
+ * @param made matches the names of what is made there, each with an {@linkcode ownerMark}
  */
-export function isLeftOver(name: string, changedMs: number): boolean {
+export async function removeLeftOvers(
+  folder: string,
+  made: RegExp,
+): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!made.test(name)) continue;
+    const path = join(folder, name);
+    try {
+      const { mtimeMs } = await lstat(path);
+      if (!isLeftOver(name, mtimeMs)) continue;
+      await rm(path, { recursive: true, force: true });
+    } catch (error) {
+      log.info("Cannot remove {path}: {reason}", {
+        path,
+        reason: reasonOf(error),
+      });
+    }
+  }
+}
+
+/** Returns whether something with a mark belongs to a process that has ended. */
+function isLeftOver(name: string, changedMs: number): boolean {
   const [, host, pid, createdMs] = MARK.exec(name) ?? [];
   if (host !== ownHost()) return Date.now() - changedMs > STALE_MS;
   if (Number(pid) !== process.pid) return !isAlive(Number(pid));

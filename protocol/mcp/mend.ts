@@ -214,20 +214,25 @@ const OPTIONAL_OF_RESOURCE: Readonly<Record<string, Test>> = {
   mimeType: isText,
 };
 
-/** Finds the members that fail their test, to leave them out. */
-function wrongMembers(
+/**
+ * Leaves out the members that fail their test.
+ *
+ * @returns the same object where all pass
+ */
+function withoutInvalid(
   object: Record<string, unknown>,
   tests: Readonly<Record<string, Test>>,
   note: Note,
-): Map<string, unknown> {
-  const changes = new Map<string, unknown>();
+): Record<string, unknown> {
+  let valid = object;
   for (const [name, test] of Object.entries(tests)) {
     const value = object[name];
     if (value === undefined || test(value)) continue;
-    changes.set(name, undefined);
+    const { [name]: _, ...rest } = valid;
+    valid = rest;
     if (value !== null) note(`${name} is ignored: it is invalid`);
   }
-  return changes;
+  return valid;
 }
 
 /**
@@ -271,22 +276,16 @@ function mended(
   optional: Readonly<Record<string, Test>>,
   note: Note,
 ): Record<string, unknown> {
-  const missing = required.find((name) => !isText(block[name]));
-  if (missing !== undefined) {
-    note(`a piece of its content has no ${missing}, and is shown as JSON`);
+  for (const name of required) {
+    if (typeof block[name] === "string") continue;
+    note(`a piece of its content has no ${name}, and is shown as JSON`);
     return asText(JSON.stringify(block));
   }
-  const changes = wrongMembers(block, optional, note);
-  if (isRecord(block.annotations)) {
-    const annotations = withMembers(
-      block.annotations,
-      wrongMembers(block.annotations, CONTENT_ANNOTATIONS, note),
-    );
-    if (annotations !== block.annotations) {
-      changes.set("annotations", annotations);
-    }
-  }
-  return withMembers(block, changes);
+  const valid = withoutInvalid(block, optional, note);
+  const given = valid.annotations;
+  if (!isRecord(given)) return valid;
+  const annotations = withoutInvalid(given, CONTENT_ANNOTATIONS, note);
+  return annotations === given ? valid : { ...valid, annotations };
 }
 
 function mendMedia(
@@ -304,9 +303,7 @@ function mendMedia(
     note(`${type} content is left out: ${why}`);
     return asText(`[${type} content is left out: ${why}]`);
   }
-  const valid = data === block.data
-    ? block
-    : withMembers(block, new Map([["data", data]]));
+  const valid = data === block.data ? block : { ...block, data };
   return mended(valid, [], OPTIONAL, note);
 }
 
@@ -324,7 +321,7 @@ function mendEmbedded(
   const contents = mendContents(resource, note);
   const valid = contents === resource
     ? block
-    : withMembers(block, new Map([["resource", contents]]));
+    : { ...block, resource: contents };
   return mended(valid, [], OPTIONAL, note);
 }
 
@@ -338,14 +335,15 @@ export function mendContents(
   contents: Record<string, unknown>,
   note: Note,
 ): Record<string, unknown> {
-  const changes = wrongMembers(contents, OPTIONAL_OF_RESOURCE, note);
-  if (isText(contents.text)) return withMembers(contents, changes);
-  const blob = mendBase64(contents.blob);
-  if (blob !== undefined && blob !== contents.blob) changes.set("blob", blob);
-  if (blob !== undefined) return withMembers(contents, changes);
+  const valid = withoutInvalid(contents, OPTIONAL_OF_RESOURCE, note);
+  if (isText(valid.text)) return valid;
+  const blob = mendBase64(valid.blob);
+  if (blob !== undefined) {
+    return blob === valid.blob ? valid : { ...valid, blob };
+  }
   const why = `bytes of ${contents.uri} are left out: they are not base64`;
   note(why);
-  const { blob: _, ...rest } = withMembers(contents, changes);
+  const { blob: _, ...rest } = valid;
   return { ...rest, mimeType: "text/plain", text: `[${why}]` };
 }
 
@@ -381,6 +379,14 @@ const RESULT_META: Readonly<Record<string, Test>> = {
     isRecord(value) && isText(value.taskId),
 };
 
+/** What a result holds that may be absent. */
+const RESULT: Readonly<Record<string, Test>> = {
+  isError: (value) => typeof value === "boolean",
+  meta: isRecord,
+  // A result that asks something has been answered before it comes here.
+  resultType: (value) => value === "complete",
+};
+
 /**
  * Mends the result of a tool call, whatever an MCP server answered.
  *
@@ -392,18 +398,11 @@ export function mendResult(
   result: Record<string, unknown>,
   note: Note,
 ): Record<string, unknown> & { content: Record<string, unknown>[] } {
-  const valid = mendMeta(result, note);
-  const changes = wrongMembers(valid, {
-    isError: (value) => typeof value === "boolean",
-    meta: isRecord,
-    // A result that asks something has been answered before it comes here.
-    resultType: (value) => value === "complete",
-  }, note);
-  const content = mendList(result.content, note);
-  if (content === result.content && changes.size === 0) {
-    return valid as ReturnType<typeof mendResult>;
-  }
-  return { ...withMembers(valid, changes), content };
+  const valid = withoutInvalid(mendMeta(result, note), RESULT, note);
+  const content = mendList(valid.content, note);
+  return content === valid.content
+    ? valid as ReturnType<typeof mendResult>
+    : { ...valid, content };
 }
 
 /** Mends the metadata of any result, for which clients would not even take it for an answer. */
@@ -412,13 +411,12 @@ export function mendMeta(
   note: Note,
 ): Record<string, unknown> {
   const { _meta } = result;
+  if (_meta === undefined) return result;
   if (!isRecord(_meta)) {
-    return withMembers(result, wrongMembers(result, { _meta: isRecord }, note));
+    return withoutInvalid(result, { _meta: isRecord }, note);
   }
-  const meta = withMembers(_meta, wrongMembers(_meta, RESULT_META, note));
-  return meta === _meta
-    ? result
-    : withMembers(result, new Map([["_meta", meta]]));
+  const meta = withoutInvalid(_meta, RESULT_META, note);
+  return meta === _meta ? result : { ...result, _meta: meta };
 }
 
 function mendList(content: unknown, note: Note): Record<string, unknown>[] {
@@ -429,6 +427,12 @@ function mendList(content: unknown, note: Note): Record<string, unknown>[] {
       ? [asText(content)]
       : [mendContent(content, note)];
   }
-  const mended = content.map((block) => mendContent(block, note));
-  return mended.every((block, at) => block === content[at]) ? content : mended;
+  let isValid = true;
+  const mended: Record<string, unknown>[] = [];
+  for (const block of content) {
+    const piece = mendContent(block, note);
+    mended.push(piece);
+    isValid &&= piece === block;
+  }
+  return isValid ? content : mended;
 }

@@ -12,7 +12,7 @@ import { isRecord } from "../names.ts";
 
 const isSchema = (value: unknown): boolean =>
   typeof value === "boolean" || isRecord(value);
-const isText = (value: unknown): boolean => typeof value === "string";
+const isText = (value: unknown): value is string => typeof value === "string";
 const isNumber = (value: unknown): boolean => typeof value === "number";
 const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 const isTexts = (value: unknown): boolean =>
@@ -22,23 +22,14 @@ const isSchemas = (value: unknown): boolean =>
 const isSchemaMap = (value: unknown): boolean =>
   isRecord(value) && Object.values(value).every(isSchema);
 
-const TYPES: ReadonlySet<unknown> = new Set([
-  "array",
-  "boolean",
-  "integer",
-  "null",
-  "number",
-  "object",
-  "string",
-]);
+const TYPE = /^(array|boolean|integer|null|number|object|string)$/;
 
 const isType = (value: unknown): boolean =>
-  Array.isArray(value)
-    ? value.every((each) => TYPES.has(each))
-    : TYPES.has(value);
+  isText(value) ? TYPE.test(value) : Array.isArray(value) &&
+    value.every((each) => isText(each) && isType(each));
 
 function isPattern(value: unknown): boolean {
-  if (typeof value !== "string") return false;
+  if (!isText(value)) return false;
   try {
     new RegExp(value, "u");
     return true;
@@ -47,132 +38,90 @@ function isPattern(value: unknown): boolean {
   }
 }
 
-const isNever = (): boolean => false;
+/** The schemas in the value of a keyword, with the rest of their pointers; `undefined` where it holds none. */
+type Parts = (held: unknown) => [suffix: string, part: unknown][] | undefined;
 
-/** Matches the names that anchors may have. */
-const ANCHOR = /^[A-Za-z_][-A-Za-z0-9._]*$/;
+const itself: Parts = (held) => [["", held]];
+const listed: Parts = (held) =>
+  Array.isArray(held) ? entriesOf(held) : undefined;
+const named: Parts = (held) => isRecord(held) ? entriesOf(held) : undefined;
 
-/** Keywords whose values are schemas. */
-const PARTS: ReadonlySet<string> = new Set([
-  "additionalItems",
-  "additionalProperties",
-  "contains",
-  "else",
-  "if",
-  "items",
-  "not",
-  "propertyNames",
-  "then",
-  "unevaluatedItems",
-  "unevaluatedProperties",
-]);
+const entriesOf = (held: object): [string, unknown][] =>
+  Object.entries(held).map(([key, part]) => [`/${escaped(key)}`, part]);
 
-/** Keywords whose values are lists of schemas. */
-const LISTS: ReadonlySet<string> = new Set([
-  "allOf",
-  "anyOf",
-  "oneOf",
-  "prefixItems",
-]);
+interface Keyword {
+  /** Whether it may have this value. */
+  readonly fits: (value: unknown) => boolean;
+  /** Finds the schemas in it; absent where it holds none. */
+  readonly parts?: Parts;
+  /** Whether these apply to the value itself, not to a part of it. */
+  readonly inPlace?: true;
+}
 
-/** Keywords whose values are schemas by name. */
-const MAPS: ReadonlySet<string> = new Set([
-  "$defs",
-  "definitions",
-  "dependencies",
-  "dependentSchemas",
-  "patternProperties",
-  "properties",
-]);
+const number: Keyword = { fits: isNumber };
+const never: Keyword = { fits: () => false };
+const schema: Keyword = { fits: isSchema, parts: itself };
 
-/** Keywords whose schemas apply to the value itself, not to a part of it. */
-const IN_PLACE: ReadonlySet<string> = new Set([
-  "allOf",
-  "anyOf",
-  "dependencies",
-  "dependentSchemas",
-  "else",
-  "if",
-  "not",
-  "oneOf",
-  "then",
-]);
-
-/** Keywords whose values are data, in which nothing is looked for. */
-const DATA: ReadonlySet<string> = new Set(["const", "default", "enum"]);
-
-/** Keywords that limit a format, and the formats that have an order. */
-const LIMITS: ReadonlySet<string> = new Set([
-  "formatExclusiveMaximum",
-  "formatExclusiveMinimum",
-  "formatMaximum",
-  "formatMinimum",
-]);
-const ORDERED: ReadonlySet<unknown> = new Set([
-  "date",
-  "date-time",
-  "iso-date-time",
-  "iso-time",
-  "time",
-]);
-
-/** What each keyword may hold; those that are not here are ignored. */
-const KEYWORDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
-  ["$id", isText],
-  ["$ref", isText],
-  ["$anchor", (value) => isText(value) && ANCHOR.test(String(value))],
-  ["$async", (value) => value === false], // of Ajv
-  ...[
-    "$dynamicAnchor",
-    "$dynamicRef",
-    "$recursiveAnchor",
-    "$recursiveRef",
-    "id", // of draft 4
-  ].map((name) => [name, isNever] as const),
-  ["type", isType],
-  ["enum", (value) => Array.isArray(value) && value.length > 0],
-  ["required", isTexts],
-  ["pattern", isPattern],
-  ["format", isText],
-  ...[...LIMITS].map((name) => [name, isText] as const),
-  ["uniqueItems", isBoolean],
-  ["nullable", isBoolean],
-  ...[
-    "maxContains",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minContains",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "multipleOf",
-  ].map((name) => [name, isNumber] as const),
-  ...[...PARTS].map((name) => [name, isSchema] as const),
-  ["items", (value) => isSchema(value) || isSchemas(value)],
-  ...[...LISTS].map((name) => [name, isSchemas] as const),
-  ["properties", isSchemaMap],
-  ["dependentSchemas", isSchemaMap],
-  [
-    "dependentRequired",
-    (value) => isRecord(value) && Object.values(value).every(isTexts),
-  ],
-  [
-    "dependencies",
-    (value) =>
+/** The keywords that are known, by names; others are ignored. */
+const ROWS: readonly (readonly [names: string, keyword: Keyword])[] = [
+  ["$id $ref format", { fits: isText }],
+  ["formatMaximum formatMinimum", { fits: isText }],
+  ["formatExclusiveMaximum formatExclusiveMinimum", { fits: isText }],
+  ["$anchor", {
+    fits: (value) => isText(value) && /^[A-Za-z_][-A-Za-z0-9._]*$/.test(value),
+  }],
+  ["$async", { fits: (value) => value === false }], // of Ajv
+  ["$dynamicAnchor $dynamicRef $recursiveAnchor $recursiveRef", never],
+  ["id", never], // of draft 4
+  ["type", { fits: isType }],
+  ["enum", { fits: (value) => Array.isArray(value) && value.length > 0 }],
+  ["required", { fits: isTexts }],
+  ["pattern", { fits: isPattern }],
+  ["uniqueItems nullable", { fits: isBoolean }],
+  ["maximum maxContains maxItems maxLength maxProperties", number],
+  ["minimum minContains minItems minLength minProperties", number],
+  ["exclusiveMaximum exclusiveMinimum multipleOf", number],
+  ["if then else not", { ...schema, inPlace: true }],
+  ["additionalItems additionalProperties contains propertyNames", schema],
+  ["unevaluatedItems unevaluatedProperties", schema],
+  ["items", {
+    fits: (value) => isSchema(value) || isSchemas(value),
+    parts: (held) => listed(held) ?? itself(held),
+  }],
+  ["allOf anyOf oneOf", { fits: isSchemas, parts: listed, inPlace: true }],
+  ["prefixItems", { fits: isSchemas, parts: listed }],
+  ["$defs definitions", { fits: () => true, parts: named }],
+  ["properties", { fits: isSchemaMap, parts: named }],
+  ["patternProperties", {
+    fits: (value) =>
+      isSchemaMap(value) && Object.keys(Object(value)).every(isPattern),
+    parts: named,
+  }],
+  ["dependentSchemas", { fits: isSchemaMap, parts: named, inPlace: true }],
+  ["dependentRequired", {
+    fits: (value) => isRecord(value) && Object.values(value).every(isTexts),
+  }],
+  ["dependencies", {
+    fits: (value) =>
       isRecord(value) &&
       Object.values(value).every((each) => isSchema(each) || isTexts(each)),
-  ],
-  [
-    "patternProperties",
-    (value) =>
-      isSchemaMap(value) && Object.keys(Object(value)).every(isPattern),
-  ],
-]);
+    parts: named,
+    inPlace: true,
+  }],
+];
+
+const KEYWORDS: ReadonlyMap<string, Keyword> = new Map(
+  ROWS.flatMap(([names, keyword]) =>
+    names.split(" ").map((name) => [name, keyword] as const)
+  ),
+);
+
+/** Matches keywords whose values are data, in which nothing is looked for. */
+const DATA = /^(const|default|enum)$/;
+
+/** Matches keywords that limit a format, and the formats that have an order. */
+const LIMIT = /^format(Exclusive)?(Max|Min)imum$/;
+const ORDERED = /^(date|(iso-)?(date-)?time)$/;
 
 /** Matches the dialects that clients compile; the last one is that of schemas that have no `$schema`. */
 const DIALECT =
@@ -291,16 +240,17 @@ class Check {
   /** Checks the schemas in a keyword; the values of unknown ones are data. */
   #keyword(place: Place, name: string, held: unknown): void {
     const within = { base: place.base, id: place.id, depth: place.depth + 1 };
-    const parts = partsOf(name, held);
-    if (!parts) {
-      if (!DATA.has(name) && hasNames(held)) {
+    const { parts, inPlace } = KEYWORDS.get(name) ?? {};
+    const found = parts?.(held);
+    if (!found) {
+      if (!DATA.test(name) && hasNames(held)) {
         this.why ??= `its ${name.slice(0, 100)} has an $id`;
       }
       return;
     }
-    for (const [suffix, part] of parts) {
+    for (const [suffix, part] of found) {
       const pointer = `${place.pointer}/${escaped(name)}${suffix}`;
-      if (IN_PLACE.has(name)) place.inPlace.push(pointer);
+      if (inPlace) place.inPlace.push(pointer);
       this.#schema(part, pointer, within);
     }
   }
@@ -377,10 +327,15 @@ class Check {
     const members = Object.entries(schema)
       .filter(([name]) => name !== "$id" && name !== "$anchor")
       .map(([name, held]) => {
-        const parts = partsOf(name, held)?.map(([suffix, part]) =>
+        const parts = KEYWORDS.get(name)?.parts?.(held);
+        const copies = parts?.map(([suffix, part]) =>
           this.#copy(part, `${pointer}/${escaped(name)}${suffix}`)
         );
-        return [name, parts ? withParts(name, held, parts) : held];
+        if (!copies) return [name, held];
+        return [
+          name,
+          parts?.[0]?.[0] === "" ? copies[0] : withParts(held, copies),
+        ];
       });
     const copied: Record<string, unknown> = Object.fromEntries(members);
     const target = this.#targets.get(pointer);
@@ -398,8 +353,8 @@ function whyWrong(
 ): string | undefined {
   const { type, nullable, format, items } = schema;
   for (const [name, held] of Object.entries(schema)) {
-    const isUnordered = LIMITS.has(name) && !ORDERED.has(format);
-    if (isUnordered || KEYWORDS.get(name)?.(held) === false) {
+    const isUnordered = LIMIT.test(name) && !ORDERED.test(String(format));
+    if (isUnordered || KEYWORDS.get(name)?.fits(held) === false) {
       return `its ${name} is invalid`;
     }
   }
@@ -414,24 +369,11 @@ function whyWrong(
     : undefined;
 }
 
-/** Lists the schemas in a keyword with the rest of their pointers; `undefined` where it holds none. */
-function partsOf(name: string, held: unknown): [string, unknown][] | undefined {
-  const isList = Array.isArray(held) && (LISTS.has(name) || name === "items");
-  if (isList || MAPS.has(name) && isRecord(held)) {
-    return Object.entries(held)
-      .map(([key, part]) => [`/${escaped(key)}`, part]);
-  }
-  return PARTS.has(name) ? [["", held]] : undefined;
-}
-
-/** Returns the value of a keyword with other schemas in the order of `partsOf()`. */
-function withParts(name: string, held: unknown, parts: unknown[]): unknown {
-  if (Array.isArray(held)) return parts;
-  if (PARTS.has(name)) return parts[0];
-  return Object.fromEntries(
+/** Returns a list or map with other schemas in its order. */
+const withParts = (held: unknown, parts: unknown[]): unknown =>
+  Array.isArray(held) ? parts : Object.fromEntries(
     Object.keys(Object(held)).map((key, at) => [key, parts[at]]),
   );
-}
 
 /** Whether there are names of schemas in data, which Ajv finds there, too. */
 function hasNames(value: unknown): boolean {

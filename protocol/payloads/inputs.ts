@@ -4,7 +4,7 @@ import * as z from "../validation.ts";
 export interface MCPServerInputBase {
   /** The ID in `${input:ID}`; unique among all inputs. */
   id: string;
-  /** A description for people. */
+  /** A description for people: the question, or of the value. */
   description: string;
 }
 
@@ -12,8 +12,6 @@ export interface MCPServerInputBase {
 export interface MCPServerPromptStringInput extends MCPServerInputBase {
   /** The discriminator. */
   type: "promptString";
-  /** The question. */
-  description: string;
   /** The value to use without an answer. */
   default?: string | null;
   /** Whether to hide the typed text. */
@@ -24,8 +22,6 @@ export interface MCPServerPromptStringInput extends MCPServerInputBase {
 export interface MCPServerPickStringInput extends MCPServerInputBase {
   /** The discriminator. */
   type: "pickString";
-  /** The question. */
-  description: string;
   /** What to pick from: values as 0.2 has them, or values with a label of 0.3. */
   options: (string | PickStringOption)[];
   /** The value to use without an answer. */
@@ -44,8 +40,6 @@ export interface PickStringOption {
 export interface MCPServerCommandInput extends MCPServerInputBase {
   /** The discriminator. */
   type: "command";
-  /** A description of the value. */
-  description: string;
   /** A program if `args` is a list, otherwise a shell command. */
   command: string;
   /** A list of arguments, or a map of named ones. */

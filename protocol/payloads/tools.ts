@@ -7,7 +7,7 @@ import { type QuestionFields, questionShape } from "./elicitation.ts";
 import { toWaiting, type Waiting } from "./tool_result.ts";
 import { type RequestMeta, requestMeta } from "./request_meta.ts";
 import * as z from "../validation.ts";
-import { isIdentifier, isMemberName } from "../names.ts";
+import { areMemberNames } from "../names.ts";
 
 /** The common fields of an Agent's requests (protocol §4). */
 export interface AgentCallData {
@@ -249,10 +249,8 @@ export const parseToolCallCancel = z.parser(z.looseObject({
  * @internal
  */
 export const isToolCallReq = (data: unknown): data is ToolCallReq =>
-  z.isPlainObject(data) &&
-  isMemberName(data.agent) && isIdentifier(data.req_id) &&
-  isMemberName(data.computer) && isIdentifier(data.tool_name) &&
-  z.isPlainObject(data.params) &&
+  z.isPlainObject(data) && z.isPlainObject(data.params) &&
+  areMemberNames(data.agent, data.computer, data.req_id, data.tool_name) &&
   Number.isInteger(data.timeout) && Number(data.timeout) >= 1 &&
   Number(data.timeout) <= 3600 &&
   data.accepts === undefined && data.input_responses === undefined &&

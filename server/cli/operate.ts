@@ -5,7 +5,6 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import { readFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type IncomingMessage, request as httpRequest } from "node:http";
@@ -319,7 +318,7 @@ export class OperatorClient {
 
   /** @throws {UsageError} without credentials, and for an invalid address, proxy or file */
   constructor({ token, apiKey, ...flags }: OperatorFlags) {
-    this.#server = httpRoute(flags, (file) => readFileSync(file, "utf8"));
+    this.#server = httpRoute(flags);
     const { warning } = this.#server;
     if (warning !== undefined) printError(`warning: ${warning}`);
     const sent = token ?? apiKey;

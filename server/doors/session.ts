@@ -39,7 +39,7 @@ import { partyOf, type Peer } from "../office/peer.ts";
 import type { Journal } from "../shared/audit.ts";
 import { toConnectError, unauthorized } from "../shared/payload.ts";
 import type { Identity } from "../shared/identity.ts";
-import { TokenBucket } from "../shared/pending.ts";
+import { TokenBucket } from "../../shared/async.ts";
 import { endAtExpiry, recheck, recheckAll } from "./expiry.ts";
 import { chooseProfile, isRefusal, type RequestParts } from "../http/gate.ts";
 import {

@@ -7,7 +7,7 @@
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import { ErrorCode, ProtocolError } from "../../protocol/errors.ts";
 import type { RequestHead } from "../shared/http.ts";
-import { TokenBucket } from "../shared/pending.ts";
+import { TokenBucket } from "../../shared/async.ts";
 import { copyOf } from "../../shared/bytes.ts";
 import { checkNumbers, type NamesOf } from "../../shared/checks.ts";
 

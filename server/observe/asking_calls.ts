@@ -39,7 +39,8 @@ export class AskingCalls {
   /** Observes a request: a call, or the next part of one. */
   readonly observe: CallObserver = (call) => {
     const { agent, about } = call;
-    const { request_state: state } = about as Partial<QuestionFields>;
+    const { accepts, request_state: state } = about as Partial<QuestionFields>;
+    if (accepts === undefined) return this.#observe(call); // it cannot ask
     const place = `${
       JSON.stringify([agent.office, agentName(agent), about.computer])
     } `;

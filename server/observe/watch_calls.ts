@@ -71,16 +71,16 @@ export const watchCalls =
     const { event, agent, about: { computer, req_id } } = call;
     const ended = agent.role === "operator" ? () => {} : observer(call);
     const tool = toolOf(call);
-    const about = {
+    const about = () => ({
       ...whose(agent),
       computer,
       req_id,
       request: event,
       ...(tool !== undefined && { tool }),
-    };
+    });
     journal.observer?.({
       event: "call_began",
-      ...about,
+      ...about(),
       ...sizeOf(call.payload),
       ...(payloads && { params: shown(call.payload, "params") }),
     });
@@ -89,7 +89,7 @@ export const watchCalls =
       ended(answer, end);
       journal.observer?.({
         event: "call_ended",
-        ...about,
+        ...about(),
         ...(answer && sizeOf(answer)),
         ms: Math.round((performance.now() - began) * 10) / 10,
         ...end,

@@ -10,7 +10,6 @@ import {
   GET_DPE_EVENT,
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
-  namesOf,
   type Notification,
   PROFILES,
   ProtocolError,
@@ -21,12 +20,7 @@ import {
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
-import {
-  errorAnswer,
-  excessOf,
-  Payload,
-  shuttingDown,
-} from "../shared/payload.ts";
+import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
 import {
   ASKED,
   type CallEnd,
@@ -34,8 +28,7 @@ import {
   OK,
   TIMEOUT_OF_SERVER,
 } from "../shared/audit.ts";
-import type { Deadline } from "../../shared/deadlines.ts";
-import { removeItem } from "../shared/pending.ts";
+import { type Deadline, swapRemove } from "../../shared/deadlines.ts";
 import {
   type Ack,
   type Forget,
@@ -45,7 +38,7 @@ import {
   type PendingCall,
   type Seated,
 } from "./peer.ts";
-import { CLIENT_EVENTS } from "../../protocol/event_table.ts";
+import { type Bound, CLIENT_EVENTS } from "../../protocol/event_table.ts";
 import { unknownTo } from "../../protocol/profiles.ts";
 import { ServerNames } from "../../protocol/server_names.ts";
 import {
@@ -76,7 +69,7 @@ interface CallMember extends Seated {
   /** Its office. */
   readonly home: {
     readonly parts: SharedParts;
-    computer(name: string): CallMember | undefined;
+    readonly seats: { get(computer: string): CallMember | undefined };
   };
   notify(event: Notification, payload: Payload): void;
   noteFailure(answer: Payload | undefined, end: CallEnd): void;
@@ -108,7 +101,7 @@ export function forward(request: CallRequest, ack: Ack | undefined): void {
     if (agent.calls.length >= limiter.limits.callsPerAgent) {
       throw limiter.refuse("callsPerAgent", partyOf(agent.peer));
     }
-    const computer = agent.home.computer(about.computer);
+    const computer = agent.home.seats.get(about.computer);
     if (computer === undefined) {
       // Never reveals whether it is in another office (protocol §5).
       throw failed(
@@ -146,7 +139,7 @@ function reply(
     ack?.(answer, end);
   }
   ended(answer, end);
-  agent.noteFailure(answer, end);
+  if (end !== OK) agent.noteFailure(answer, end);
 }
 
 /** A request that its Computer has not answered yet; it belongs to both members. */
@@ -205,10 +198,10 @@ export class Call implements Deadline, PendingCall {
   send(payload: Payload): void {
     const { parts } = this.agent.home;
     const { peer } = this.computer;
-    const names = namesOf(peer.profile, this.event);
-    this.#forget = names.length === 1
-      ? peer.ask(names[0], payload, this.#answered)
-      : this.#askAll(names, payload);
+    const older = peer.profile.olderNames[this.event];
+    this.#forget = older === undefined
+      ? peer.ask(this.event, payload, this.#answered)
+      : this.#askAll([this.event, older], payload);
     for (const member of [this.agent, this.computer]) {
       member.calls.push(this);
       member.record.calls++;
@@ -279,11 +272,12 @@ export class Call implements Deadline, PendingCall {
     if (this.#forget === undefined) return;
     this.#forget = undefined;
     const { parts } = this.agent.home;
-    removeItem(this.agent.calls, this);
-    removeItem(this.computer.calls, this);
+    for (const { calls } of [this.agent, this.computer]) {
+      swapRemove(calls, calls.indexOf(this));
+    }
     parts.pendingCalls--;
     parts.deadlines.remove(this);
-    this.computer.noteFailure(answer, how);
+    if (how !== OK) this.computer.noteFailure(answer, how);
     reply(this.#caller, answer, how);
     if (parts.pendingCalls === 0) parts.idle?.();
   }
@@ -401,4 +395,45 @@ export function endOfCancelled(
 ): CallEnd {
   const isLate = reason === "timeout" || now >= due - ANSWER_MARGIN_MS;
   return { outcome: isLate ? "timeout" : "cancelled", ended_by: "agent" };
+}
+
+// ------------------------------------------------------------------ what is let in (protocol §10)
+
+/** Why a payload is not let in. */
+export interface Excess {
+  readonly why: string;
+  /** The fields of its error. */
+  readonly fields: {
+    readonly limit: string;
+    readonly count: number;
+    readonly max: number;
+  };
+}
+
+/**
+ * Returns why a payload is not let in; `undefined` when it is. Nothing is parsed; what was parsed already
+ * has been bounded before.
+ *
+ * @param most the most members
+ */
+export function excessOf(
+  { bytes, values }: Bound,
+  payload: Payload,
+  most = Infinity,
+): Excess | undefined {
+  const { size = 0, members = 0 } = payload;
+  if (size > bytes) return over("bytes", size, bytes);
+  if (members > most) return over("members", members, most);
+  // Each takes a byte at least: most payloads need no count.
+  return size > values ? over("values", payload.values, values) : undefined;
+}
+
+function over(
+  limit: "bytes" | "values" | "members",
+  count = 0,
+  max: number,
+): Excess | undefined {
+  if (count <= max) return undefined;
+  const why = `has ${count} ${limit}, and may have at most ${max}`;
+  return { why, fields: { limit, count, max } };
 }

@@ -169,7 +169,8 @@ const RESOURCE = ["computer", "mcp_server", "uri"];
 interface MemberOffice {
   readonly parts: SharedParts;
   readonly members: readonly Member[];
-  computer(name: string): Member | undefined;
+  /** The seats, those of Computers by their names. */
+  readonly seats: { get(computer: string): Member | undefined };
   notify(event: Notification, notice: Payload, cause?: Member): void;
   notifyCancel(
     sender: Seated,
@@ -185,7 +186,7 @@ export class Member implements Seat, Seated {
   readonly role: WantedSeat["role"];
   readonly name: string;
   readonly office: string;
-  /** The pending calls that it sent, or has to answer: a list, which `removeItem` keeps short. */
+  /** The pending calls that it sent, or has to answer: a list, which `swapRemove` keeps short. */
   readonly calls: Call[] = [];
   /** What operators see of it. */
   readonly record: MemberRecord;

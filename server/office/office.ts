@@ -59,8 +59,8 @@ export class Office {
   /** What it works with. */
   readonly parts: SharedParts;
   readonly #emptied: () => void;
-  /** In the order in which they were taken. */
-  readonly #seats = new Map<string | symbol | Peer, Member>();
+  /** In the order in which they were taken; that of a Computer by its name. */
+  readonly seats: Map<string | symbol | Peer, Member> = new Map();
 
   /** @param emptied called when the last seat was left */
   constructor(name: string, parts: SharedParts, emptied: () => void) {
@@ -80,7 +80,7 @@ export class Office {
   }
 
   #with(...roles: SeatRole[]): Member[] {
-    const all = [...this.#seats.values()];
+    const all = [...this.seats.values()];
     return roles.flatMap((wanted) => all.filter(({ role }) => role === wanted));
   }
 
@@ -96,12 +96,12 @@ export class Office {
   join(peer: Peer, wanted: WantedSeat, former?: Seat): Seat {
     const member = new Member(peer, wanted, this);
     former?.leave();
-    const holder = this.#seats.get(keyOf(member));
+    const holder = this.seats.get(keyOf(member));
     if (holder) {
       this.#remove(holder, false, "its seat was taken over");
       holder.peer.end("its client joined with another connection", true);
     }
-    this.#seats.set(keyOf(member), member);
+    this.seats.set(keyOf(member), member);
     this.#announce(ENTER_OFFICE_NOTIFICATION, member);
     this.#audit("joined", member);
     return member;
@@ -111,18 +111,13 @@ export class Office {
   judge(peer: Peer, wanted: WantedSeat): Refusal | undefined {
     if (wanted.role === "operator") return undefined;
     const { limiter } = this.parts;
-    const holder = this.#seats.get(keyOf({ ...wanted, peer }));
+    const holder = this.seats.get(keyOf({ ...wanted, peer }));
     const isFull = this.members.length >= limiter.limits.membersPerOffice;
     const refusal = judgeSeat(peer, wanted, holder, isFull);
     if (refusal === ROOM_FULL) {
       limiter.recordHit("membersPerOffice", partyOf(peer));
     }
     return refusal;
-  }
-
-  /** Finds a Computer by its name. */
-  computer(name: string): Member | undefined {
-    return this.#seats.get(name);
   }
 
   // ---------------------------------------------------------------- notices (protocol §3)
@@ -162,7 +157,7 @@ export class Office {
   leave(member: Member, isGone: boolean): void {
     if (!member.isHeld) return;
     this.#remove(member, isGone);
-    if (this.#seats.size === 0) this.#emptied();
+    if (this.seats.size === 0) this.#emptied();
   }
 
   /**
@@ -171,7 +166,7 @@ export class Office {
    */
   #remove(member: Member, isGone: boolean, reason?: string): void {
     const { role, name, calls } = member;
-    this.#seats.delete(keyOf(member));
+    this.seats.delete(keyOf(member));
     member.isHeld = false;
     this.#announce(LEAVE_OFFICE_NOTIFICATION, member);
     const left = isGone ? undefined : notInOffice();
@@ -217,7 +212,7 @@ export class Office {
    * process may be the home of the office.
    */
   disband(reason: string): void {
-    const everybody = [...this.#seats.values()];
+    const everybody = [...this.seats.values()];
     for (const { peer } of everybody) peer.end(reason, false);
     for (const member of everybody) this.leave(member, true);
   }

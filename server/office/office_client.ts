@@ -24,13 +24,7 @@ import {
   parseLeaveOfficeReq,
 } from "../../protocol/payloads/offices.ts";
 import { MAX_MEMBERS, REQUEST_BOUNDS } from "../../protocol/event_table.ts";
-import {
-  errorAnswer,
-  type Excess,
-  excessOf,
-  type Payload,
-  shuttingDown,
-} from "../shared/payload.ts";
+import { errorAnswer, type Payload, shuttingDown } from "../shared/payload.ts";
 import { log, quote, short } from "../shared/log.ts";
 import { checkIdentity, type MemberSeat } from "../shared/identity.ts";
 import {
@@ -44,6 +38,7 @@ import {
   type Seat,
   type WantedSeat,
 } from "./peer.ts";
+import { type Excess, excessOf } from "./call.ts";
 import { refuseOutsider } from "./members.ts";
 
 /** An event that a client may send. */

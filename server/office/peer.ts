@@ -17,7 +17,6 @@ import type {
 } from "../../protocol/mod.ts";
 import type { AuditEvent, AuditParty, CallEnd } from "../shared/audit.ts";
 import type { Deadline } from "../../shared/deadlines.ts";
-import type { CLOCK } from "../shared/pending.ts";
 import type { Identity } from "../shared/identity.ts";
 import { errorPayloadOf, type Payload } from "../shared/payload.ts";
 
@@ -192,9 +191,17 @@ export interface PendingCall {
   readonly computer: Seated;
 }
 
+/** The clocks of a process, both in milliseconds. */
+export interface Clock {
+  /** Returns the time of a monotonic clock. */
+  now(): number;
+  /** Returns the time since 1970. */
+  date(): number;
+}
+
 /** What the offices of a process work with. */
 export interface OfficeParts {
-  readonly clock: typeof CLOCK;
+  readonly clock: Clock;
   /** Expires deadlines; the only timer of an office. */
   readonly deadlines: {
     add(deadline: Deadline, now: number): void;

@@ -7,7 +7,7 @@
  */
 import type { Journal, SeenEvent } from "../shared/audit.ts";
 import { listenToLog, type LogLine, plain, TimeText } from "../shared/log.ts";
-import { TokenBucket } from "../shared/pending.ts";
+import { TokenBucket } from "../../shared/async.ts";
 import { joined } from "../../shared/bytes.ts";
 import { sseText } from "../../shared/page_api.ts";
 

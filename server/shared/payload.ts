@@ -1,4 +1,3 @@
-import type { Bound } from "../../protocol/event_table.ts";
 import type { JsonSpan } from "../../protocol/json_bytes.ts";
 import {
   ErrorCode,
@@ -220,46 +219,7 @@ export async function parseInSlices(
   return await inSlices(parsePieces(text), pace);
 }
 
-// ------------------------------------------------------------------ what is let in (protocol §10)
-
-/** Why a payload is not let in. */
-export interface Excess {
-  readonly why: string;
-  /** The fields of its error. */
-  readonly fields: {
-    readonly limit: string;
-    readonly count: number;
-    readonly max: number;
-  };
-}
-
-/**
- * Returns why a payload is not let in; `undefined` when it is. Nothing is parsed; what was parsed already
- * has been bounded before.
- *
- * @param most the most members
- */
-export function excessOf(
-  { bytes, values }: Bound,
-  payload: Payload,
-  most = Infinity,
-): Excess | undefined {
-  const { size = 0, members = 0 } = payload;
-  if (size > bytes) return over("bytes", size, bytes);
-  if (members > most) return over("members", members, most);
-  // Each takes a byte at least: most payloads need no count.
-  return size > values ? over("values", payload.values, values) : undefined;
-}
-
-function over(
-  limit: "bytes" | "values" | "members",
-  count = 0,
-  max: number,
-): Excess | undefined {
-  if (count <= max) return undefined;
-  const why = `has ${count} ${limit}, and may have at most ${max}`;
-  return { why, fields: { limit, count, max } };
-}
+// ------------------------------------------------------------------ errors
 
 /** Converts a thrown value to the error sent to the client; only a {@linkcode ProtocolError} keeps its message. */
 export function errorPayloadOf(error: unknown): ErrorPayload {

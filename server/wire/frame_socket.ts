@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import { Buffer, isUtf8 } from "node:buffer";
 import { failure, log } from "../shared/log.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
-import { TokenBucket } from "../shared/pending.ts";
+import { TokenBucket } from "../../shared/async.ts";
 import {
   bytesFrame,
   checkClose,

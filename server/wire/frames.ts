@@ -332,24 +332,19 @@ export function unmask(
   }
   let at = start;
   if (end - start >= MIN_WORDS_LENGTH) {
-    while ((bytes.byteOffset + at & 3) !== 0) {
-      bytes[at]! ^= mask >> ((at - start & 3) << 3);
-      at++;
+    for (; (bytes.byteOffset + at & 3) !== 0; at++) {
+      bytes[at]! ^= mask; // its first byte
+      mask = mask >>> 8 | mask << 24;
     }
-    // The mask continues where the bytes before the first whole word ended.
-    const word = turned(mask, at - start);
     const count = end - at >> 2;
     const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, count);
-    for (let i = 0; i < count; i++) words[i]! ^= word;
+    for (let i = 0; i < count; i++) words[i]! ^= mask;
     at += count << 2;
   }
-  for (; at < end; at++) bytes[at]! ^= mask >> ((at - start & 3) << 3);
-}
-
-/** Returns the mask that applies from the byte `offset` on. */
-function turned(mask: number, offset: number): number {
-  const bits = (offset & 3) << 3;
-  return bits === 0 ? mask : mask >>> bits | mask << 32 - bits;
+  for (; at < end; at++) {
+    bytes[at]! ^= mask;
+    mask = mask >>> 8 | mask << 24;
+  }
 }
 
 /** Unmasks a part of a frame that has arrived. */
@@ -359,7 +354,8 @@ function unmaskPart(
   to: number,
 ): void {
   const { bytes, end } = message;
-  unmask(bytes, end + from, end + to, turned(mask, from));
+  const bits = (from & 3) << 3; // the mask goes on where the part before ended
+  unmask(bytes, end + from, end + to, mask >>> bits | mask << 32 - bits);
 }
 
 /**

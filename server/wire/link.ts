@@ -17,8 +17,12 @@ import type {
   TapSocket,
   WireConnection,
 } from "./wire_connection.ts";
-import { type ByteRange, type DecodedText, JsonText } from "./json_text.ts";
-import { readPacket } from "./text_packet.ts";
+import {
+  type ByteRange,
+  type DecodedText,
+  JsonText,
+  readPacket,
+} from "./json_text.ts";
 import { PacketDecoder } from "./packet_decoder.ts";
 import { Payload } from "../shared/payload.ts";
 

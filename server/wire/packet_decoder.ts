@@ -8,7 +8,7 @@
 import { Decoder, Encoder, type Packet } from "socket.io-parser";
 import { clearImmediate, setImmediate } from "node:timers";
 import { Char, MAX_DEPTH } from "./script_scanner.ts";
-import { MAX_ELEMENTS } from "./text_packet.ts";
+import { MAX_ELEMENTS } from "./json_text.ts";
 
 /** The first characters of a packet: its type, and the number of attachments of a binary one. */
 const HEAD = /^(?:[0-4]|[56](\d{1,15})-)/;

@@ -11,3 +11,11 @@ export const BACKSLASH = 0x5c;
 export const LIST_END = 0x5d;
 export const OBJECT = 0x7b;
 export const OBJECT_END = 0x7d;
+
+/** Whether a list or an object begins with it. */
+export const isOpening = (character: number): boolean =>
+  character === LIST || character === OBJECT;
+
+/** Whether a list or an object ends with it. */
+export const isClosing = (character: number): boolean =>
+  character === LIST_END || character === OBJECT_END;

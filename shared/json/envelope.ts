@@ -1,13 +1,5 @@
 import { textEnd } from "./pieces.ts";
-import {
-  BACKSLASH,
-  COMMA,
-  LIST,
-  LIST_END,
-  OBJECT,
-  OBJECT_END,
-  QUOTE,
-} from "./characters.ts";
+import { BACKSLASH, COMMA, isClosing, isOpening, QUOTE } from "./characters.ts";
 
 /** What the ends of a JSON-RPC message show of it. */
 export interface Envelope {
@@ -46,22 +38,11 @@ function membersBefore(text: string): Members {
   let end = -1;
   let isOpen = start >= 0;
   for (let at = start; isOpen && at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE:
-        at = textEnd(text, at);
-        break;
-      case LIST:
-      case OBJECT:
-        depth++;
-        break;
-      case LIST_END:
-      case OBJECT_END:
-        isOpen = --depth > 0; // another object may follow
-        break;
-      case COMMA:
-        if (depth === 1) end = at;
-        break;
-    }
+    const character = text.charCodeAt(at);
+    if (character === QUOTE) at = textEnd(text, at);
+    else if (isOpening(character)) depth++;
+    else if (isClosing(character)) isOpen = --depth > 0; // another object may follow
+    else if (character === COMMA && depth === 1) end = at;
   }
   return end === -1 ? {} : parsed(`${text.slice(start, end)}}`);
 }
@@ -71,22 +52,11 @@ function membersAfter(text: string): Members {
   let depth = 0;
   let start = -1;
   for (let at = text.length - 1; at >= 0; at--) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE:
-        at = textStart(text, at);
-        break;
-      case LIST_END:
-      case OBJECT_END:
-        depth++;
-        break;
-      case LIST:
-      case OBJECT:
-        depth--;
-        break;
-      case COMMA:
-        if (depth === 1) start = at;
-        break;
-    }
+    const character = text.charCodeAt(at);
+    if (character === QUOTE) at = textStart(text, at);
+    else if (isClosing(character)) depth++;
+    else if (isOpening(character)) depth--;
+    else if (character === COMMA && depth === 1) start = at;
   }
   return start === -1 ? {} : parsed(`{${text.slice(start + 1)}`);
 }

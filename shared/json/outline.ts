@@ -1,6 +1,6 @@
 import { countValues } from "./values.ts";
 import { textEnd } from "./pieces.ts";
-import { LIST, LIST_END, OBJECT, OBJECT_END, QUOTE } from "./characters.ts";
+import { isClosing, isOpening, QUOTE } from "./characters.ts";
 
 /** The most values of an outline. */
 const MAX_VALUES = 200;
@@ -18,19 +18,11 @@ export function outlineOf(
   let from = 0;
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE:
-        at = textEnd(text, at);
-        break;
-      case LIST:
-      case OBJECT:
-        if (++depth === 2) outline += text.slice(from, at + 1);
-        break;
-      case LIST_END:
-      case OBJECT_END:
-        if (--depth === 1) from = at;
-        break;
-    }
+    const character = text.charCodeAt(at);
+    if (character === QUOTE) at = textEnd(text, at);
+    else if (isOpening(character)) {
+      if (++depth === 2) outline += text.slice(from, at + 1);
+    } else if (isClosing(character) && --depth === 1) from = at;
   }
   outline += text.slice(from);
   if (countValues(outline, MAX_VALUES) > MAX_VALUES) return undefined;

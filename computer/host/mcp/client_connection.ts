@@ -22,7 +22,6 @@ import {
   type McpConnection,
   type McpRequestOptions,
   readProgress,
-  readResult,
   readTool,
   type ToolList,
   type WholeList,
@@ -30,6 +29,7 @@ import {
 import { ServerEndedError, SessionForgottenError } from "./errors.ts";
 import { refusedHandshake } from "./handshake.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";
+import { mendResult } from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import {
   type CallToolResult,
@@ -42,6 +42,8 @@ import {
   passedOn,
   readOffices,
 } from "../../../protocol/payloads/request_meta.ts";
+import { carryStructured } from "../../../protocol/payloads/tool_result.ts";
+import { log } from "../../util/log.ts";
 import { Questions } from "./questions.ts";
 import type { Page } from "../../../shared/pages.ts";
 import { abortable, MAX_TIMER_MS, withTimeout } from "../../../shared/async.ts";
@@ -104,6 +106,7 @@ export async function openConnection(
 class ClientConnection implements McpConnection {
   readonly capabilities: ServerCapabilities;
   offices: readonly string[] = [];
+  readonly watchOutput: () => () => string;
   readonly #client: Client;
   readonly #options: ClientConnectionOptions;
   readonly #questions: Questions;
@@ -133,6 +136,7 @@ class ClientConnection implements McpConnection {
     this.#options = options;
     this.#questions = questions;
     this.capabilities = client.getServerCapabilities() ?? {};
+    this.watchOutput = options.watchOutput ?? (() => () => "");
     // The SDK's own handler loses the last progress where the result follows at once.
     client.removeNotificationHandler(PROGRESS);
     client.fallbackNotificationHandler = ({ method, params = {} }) => {
@@ -165,10 +169,6 @@ class ClientConnection implements McpConnection {
     this.#onLost = listener;
   }
 
-  watchOutput(): () => string {
-    return this.#options.watchOutput?.() ?? (() => "");
-  }
-
   async callTool(
     name: string,
     params: Record<string, unknown>,
@@ -185,20 +185,15 @@ class ClientConnection implements McpConnection {
       arguments: params,
       ...((meta || onProgress) && { _meta }),
     };
-    const call = () =>
-      this.#questions.during(
-        answer,
-        () =>
-          this.#request("tools/call", request, {
-            signal,
-            timeout: MAX_TIMER_MS,
-          }),
-      );
+    const limits = { signal, timeout: MAX_TIMER_MS };
+    const call = () => this.#request("tools/call", request, limits);
     try {
-      const result = await call().catch(async (error) => {
-        if (!await isGranted(error, signal)) throw error;
-        return await call(); // once: a server could ask for more without end
-      });
+      const result = await this.#questions.during(answer, call)
+        .catch(async (error) => {
+          if (!await isGranted(error, signal)) throw error;
+          // Once: a server could ask for more without end.
+          return await this.#questions.during(answer, call);
+        });
       return readResult(name, result);
     } finally {
       this.#followers.delete(progressToken);
@@ -445,6 +440,22 @@ class ClientConnection implements McpConnection {
     redact?.(reason);
     this.#onLost(reason);
   }
+}
+
+/** Reads the result of a call; what is wrong in it is mended, since nothing else is left of the call. */
+function readResult(
+  tool: string,
+  answer: Record<string, unknown>,
+): CallToolResult {
+  const problems: string[] = [];
+  const result = mendResult(answer, (problem) => problems.push(problem));
+  if (problems.length > 0) {
+    log.warn("The result of {tool} is mended: {problems}", {
+      tool,
+      problems: problems.slice(0, MAX_PROBLEMS).join("; "),
+    });
+  }
+  return carryStructured(result);
 }
 
 /** Waits a while for the user who is being asked for the rights to a call; false without such a question. */

@@ -100,28 +100,22 @@ async function connectStdio(
   const [{ openConnection }, { StdioTransport }] = await withMcpSdk(() =>
     Promise.all([import("./client_connection.ts"), import("./stdio.ts")])
   );
+  const once = new WarnOnce();
   const transport = new StdioTransport(server_parameters, {
     limit: options.maxMessageBytes,
     exitGraceMs: options.exitGraceMs,
     warn: (warning) =>
       log.warn("MCP server {server}: {warning}", { server: name, warning }),
+    silent: (printed) =>
+      once.warn([`MCP server "${name}" did not answer a call${printed}`]),
+    hide,
   });
-  const once = new WarnOnce();
   try {
     return await openConnection(transport, {
       ...options,
       explainLoss: () => transport.end,
       answers: () => transport.answers,
-      watchOutput: () => {
-        const { count } = transport.stray;
-        return () => {
-          const printed = transport.stray.quote(hide, count);
-          if (printed !== "") {
-            once.warn([`MCP server "${name}" did not answer a call${printed}`]);
-          }
-          return printed;
-        };
-      },
+      watchOutput: transport.watchOutput,
     });
   } catch (error) {
     const { end, fault, diagnostics, stray } = transport;
@@ -135,7 +129,7 @@ async function connectStdio(
       : reasonOf(error);
     const Failure = hasEnded ? ServerEndedError : Error;
     throw new Failure(
-      [reason + stray.quote(hide), diagnostics].filter(Boolean).join("\n"),
+      [reason + stray.quote(), diagnostics].filter(Boolean).join("\n"),
       { cause: error },
     );
   }

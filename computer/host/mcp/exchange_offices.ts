@@ -20,20 +20,21 @@ export function exchangeOffices(
   own: readonly string[],
 ): () => readonly string[] {
   const send = transport.send.bind(transport);
-  let opening: unknown;
   let named: readonly string[] = [];
   transport.send = (message, options) => {
     if (!isInitializeRequest(message)) return send(message, options);
     transport.send = send;
-    opening = Object(message).id;
+    const { id } = Object(message);
+    const { onmessage } = transport;
+    transport.onmessage = (answer, extra) => {
+      if ("result" in answer && answer.id === id) {
+        transport.onmessage = onmessage;
+        named = readOffices(answer.result._meta);
+      }
+      onmessage?.(answer, extra);
+    };
     const params = { ...message.params, ...writeOffices(own) };
     return send({ ...message, params } as JSONRPCMessage, options);
-  };
-  transport.onmessage = (message) => {
-    if (opening === undefined || !("result" in message)) return;
-    if (message.id !== opening) return;
-    opening = undefined;
-    named = readOffices(message.result._meta);
   };
   return () => named;
 }

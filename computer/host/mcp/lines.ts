@@ -115,7 +115,12 @@ export function readMessage(line: Line, encoding: string): JSONRPCMessage {
   if (isTooMuch) {
     return failed(line, outlineOf(line.text), `has ${TOO_MANY_VALUES}`);
   }
-  const data = parseJson(line.text);
+  let data: unknown;
+  try {
+    data = JSON.parse(line.text);
+  } catch {
+    // it stays undefined, as no JSON is
+  }
   if (line.valid && isPlainAnswer(data)) return data;
   const message = JSONRPCMessageSchema.safeParse(withValidMeta(data));
   if (message.success && line.valid) return message.data;
@@ -178,16 +183,8 @@ export const errorAnswer = (
  */
 const isPlainAnswer = (data: unknown): data is JSONRPCResultResponse =>
   isRecord(data) && data.jsonrpc === "2.0" && Number.isInteger(data.id) &&
-  isRecord(data.result) && !Array.isArray(data.result) &&
+  isRecord(data.result) &&
   data.result._meta === undefined && Object.keys(data).length === 3;
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** Mends `_meta` of a result, such as null, for which the MCP SDK would reject the whole. */
 function withValidMeta(data: unknown): unknown {

@@ -13,22 +13,18 @@ import { reasonOf } from "../../util/values.ts";
 import {
   mendInputSchema,
   mendOutputSchema,
-  mendResult,
   mendToolAnnotations,
 } from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
-import {
-  type CallToolResult,
-  type ElicitParams,
-  type ElicitResult,
-  type Icon,
-  parseCallToolResult,
-  type Resource,
-  type ToolProgress,
+import type {
+  CallToolResult,
+  ElicitParams,
+  ElicitResult,
+  Icon,
+  Resource,
+  ToolProgress,
 } from "../../../protocol/mod.ts";
 import type { RequestMeta } from "../../../protocol/payloads/request_meta.ts";
-import { carryStructured } from "../../../protocol/payloads/tool_result.ts";
-import { log } from "../../util/log.ts";
 import { weigh, type Weight } from "../../../shared/json/values.ts";
 import { type Page, PagedList } from "../../../shared/pages.ts";
 
@@ -256,22 +252,6 @@ const readIcons = (icons: unknown[]): Icon[] =>
       ...(typeof theme === "string" && { theme }),
     }];
   }).slice(0, MAX_ICONS);
-
-/** Reads the result of a call; what is wrong in it is mended, since nothing else is left of the call. */
-export function readResult(
-  tool: string,
-  answer: Record<string, unknown>,
-): CallToolResult {
-  const problems: string[] = [];
-  const result = mendResult(answer, (problem) => problems.push(problem));
-  if (problems.length > 0) {
-    log.warn("The result of {tool} is mended: {problems}", {
-      tool,
-      problems: problems.slice(0, MAX_PROBLEMS).join("; "),
-    });
-  }
-  return parseCallToolResult(carryStructured(result));
-}
 
 /** Reads a report of progress; `undefined` without a number. */
 export function readProgress(

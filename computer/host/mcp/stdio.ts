@@ -20,6 +20,7 @@ import {
 import { existsSync } from "node:fs";
 import process from "node:process";
 import type { MCPServerStdioParameters } from "../../../protocol/mod.ts";
+import { release } from "../../../shared/bytes.ts";
 import { envelopeOf } from "../../../shared/json/envelope.ts";
 import {
   type Line,
@@ -41,7 +42,6 @@ import {
   tooManyBytes,
 } from "./errors.ts";
 import { errorAnswer, lineQueue, readInTurns, readMessage } from "./lines.ts";
-import { StrayOutput } from "./stray_output.ts";
 
 /** Silence after which the output of an exited child counts as complete. */
 const DRAIN_QUIET_MS = 20;
@@ -59,6 +59,10 @@ interface StdioOptions {
   readonly exitGraceMs?: number | undefined;
   /** Takes a sentence about a message that is skipped. */
   readonly warn?: (text: string) => void;
+  /** Takes what it printed in place of an answer, to end a sentence. */
+  readonly silent?: (printed: string) => void;
+  /** Hides secrets in what it printed, before it is cut. */
+  readonly hide?: (text: string) => string;
 }
 
 /**
@@ -79,8 +83,8 @@ export class StdioTransport implements Transport {
   fault: MessageTooLargeError | undefined;
   /** The number of lines on its output so far, messages or not. */
   answers = 0;
-  /** Its output that is no message; may contain secrets. */
-  readonly stray: StrayOutput = new StrayOutput();
+  /** Its output that is no message. */
+  readonly stray: StrayOutput;
   readonly #parameters: MCPServerStdioParameters;
   readonly #options: StdioOptions;
   readonly #limit: number;
@@ -108,6 +112,7 @@ export class StdioTransport implements Transport {
     this.#limit = options.limit ?? DEFAULT_MESSAGE_BYTES;
     this.#graceMs = options.exitGraceMs ?? EXIT_GRACE_MS;
     this.#decoder = new LineDecoder(parameters, this.#limit);
+    this.stray = new StrayOutput(options.hide);
   }
 
   /** The last lines of its stderr; may contain secrets, so never sent to Agents. */
@@ -154,6 +159,16 @@ export class StdioTransport implements Transport {
       });
     });
   }
+
+  /** Returns a function that quotes what the child printed since then in place of messages, to end a sentence. */
+  readonly watchOutput = (): () => string => {
+    const { count } = this.stray;
+    return () => {
+      const printed = this.stray.quote(count);
+      if (printed !== "") this.#options.silent?.(printed);
+      return printed;
+    };
+  };
 
   /** Sends one message; resolves when it is written to the pipe. */
   send(message: JSONRPCMessage): Promise<void> {
@@ -212,7 +227,7 @@ export class StdioTransport implements Transport {
     const ended = Promise.withResolvers<void>();
     this.#ended = ended.promise;
     const streams = [child.stdin, child.stdout, child.stderr];
-    const lines = lineQueue(child.stdout, (line) => this.#take(line));
+    const lines = lineQueue(child.stdout, this.#take);
     let drain: ReturnType<typeof setTimeout> | undefined;
     let drains = 0;
     const finish = () => {
@@ -236,7 +251,8 @@ export class StdioTransport implements Transport {
       if (drain !== undefined) finishSoon();
       const { length } = chunk;
       const found = this.#decoder.push(chunk);
-      if (this.#decoder.isSkipping) free(chunk);
+      // The garbage collector lets hundreds of megabytes of them wait.
+      if (this.#decoder.isSkipping) release(chunk);
       lines.push(found, length);
     });
     readInTurns(child.stderr, (chunk) => this.#stderr.push(chunk));
@@ -255,7 +271,7 @@ export class StdioTransport implements Transport {
   }
 
   /** Takes a line of the child's output. */
-  #take(line: Line | LongLine): void {
+  readonly #take = (line: Line | LongLine): void => {
     if ("text" in line && line.text.trim() === "") return;
     this.answers++;
     if (!("text" in line)) return this.#skip(line);
@@ -269,7 +285,7 @@ export class StdioTransport implements Transport {
       this.stray.push(line.text);
       this.onerror?.(error as Error);
     }
-  }
+  };
 
   /** Fails the request whose answer a line above the limit is, or all if it may be that of any. */
   #skip({ head, tail, bytes, ended }: LongLine): void {
@@ -299,12 +315,6 @@ export class StdioTransport implements Transport {
   }
 }
 
-/** Frees the memory of a chunk, as the garbage collector lets hundreds of megabytes of them wait. */
-function free({ buffer, byteLength }: Uint8Array): void {
-  const isWhole = byteLength === buffer.byteLength;
-  if (isWhole && buffer instanceof ArrayBuffer) buffer.transfer(0);
-}
-
 function explain(command: string, error: Error & { code?: string }): Error {
   const [program = "", ...rest] = command.trim().split(/\s+/);
   const isLine = rest.length > 0 && !/[\\/]/.test(program);
@@ -323,3 +333,46 @@ const escapeNonAscii = (json: string): string =>
     /[\u0080-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+
+/** How many lines are kept, and characters of each: more than an error quotes. */
+const MAX_LINES = 20;
+const MAX_LINE = 1_000;
+/** Characters that an error quotes. */
+const MAX_QUOTED = 200;
+
+/**
+ * The last output of a child process that is no message: often it is the answer that
+ * is missing elsewhere.
+ */
+class StrayOutput {
+  readonly #hide: (text: string) => string;
+  readonly #lines: string[] = [];
+  /** The number of lines so far. */
+  count = 0;
+
+  /** @param hide hides secrets in a text, before it is cut */
+  constructor(hide = (text: string) => text) {
+    this.#hide = hide;
+  }
+
+  /** Keeps a line. */
+  push(line: string): void {
+    this.count++;
+    this.#lines.push(line.slice(0, MAX_LINE));
+    if (this.#lines.length > MAX_LINES) this.#lines.shift();
+  }
+
+  /** Quotes the lines after the first n, to end a sentence about the child; empty if there are none. */
+  quote(first = 0): string {
+    const dropped = this.count - this.#lines.length;
+    const lines = this.#lines.slice(Math.max(0, first - dropped));
+    if (lines.length === 0) return "";
+    const all = this.#hide(lines.join("\n")).trim();
+    const shown = all.length > MAX_QUOTED
+      ? `${all.slice(0, MAX_QUOTED)}…`
+      : all;
+    return `; on its output, which is for messages of MCP alone, it printed ${
+      JSON.stringify(shown)
+    }`;
+  }
+}

@@ -4,7 +4,7 @@
 /** @import { Tool, ComputerLive } from "./live.js" */
 import { fill, h } from "../kit/element.js";
 import { createList } from "../kit/list.js";
-import { empty, jsonText, problem } from "../kit/parts.js";
+import { empty, jsonText, lazilyFolded } from "../kit/parts.js";
 
 /** How much of a description is on the line of its tool, in characters. */
 const MAX_HINT = 300;
@@ -28,8 +28,6 @@ export const tools = {
     };
     const list = createList({
       noun: "tools",
-      which: "first",
-      most: 200,
       body,
       nothing,
       placeholder: "name, MCP server or description",
@@ -50,31 +48,14 @@ export const tools = {
  * @param {Tool} tool
  * @param {() => Promise<unknown>} load its schema
  */
-function item({ name, bundleId, description }, load) {
-  const content = h("div");
-  let isLoaded = false;
-  const details = h(
-    "details",
-    {
-      onToggle: async () => {
-        if (!details.open || isLoaded) return;
-        isLoaded = true;
-        try {
-          fill(content, jsonText(await load(), "Schema of the arguments"));
-        } catch (error) {
-          isLoaded = false;
-          fill(content, problem(error));
-        }
-      },
-    },
+const item = ({ name, bundleId, description }, load) =>
+  lazilyFolded(
     h(
       "summary.clip",
       h("bdi.strong", name),
       h("span.muted", " of ", h("bdi", bundleId)),
       h("bdi.hint.muted", description.slice(0, MAX_HINT)),
     ),
+    async () => jsonText(await load(), "Schema of the arguments"),
     h("p.text", description),
-    content,
   );
-  return details;
-}

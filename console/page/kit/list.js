@@ -83,8 +83,8 @@ export const dataTable = (props, heads, body) =>
  * @param {() => readonly Item[]} about.items in the order in which they are shown
  * @param {(item: Item) => string} about.searchText the text that is searched
  * @param {(item: Item) => boolean} [about.fits] of those that may be shown; default all
- * @param {"first" | "latest"} about.which of them are shown where they are many
- * @param {number} about.most that are shown
+ * @param {"first" | "latest"} [about.which] of them are shown where they are many; default the first
+ * @param {number} [about.most] that are shown
  * @param {HTMLElement} about.body contains the elements
  * @param {HTMLElement} [about.nothing] is shown instead where there are no items
  * @param {HTMLElement} [about.whole] is hidden then
@@ -94,8 +94,9 @@ export const dataTable = (props, heads, body) =>
  * @param {(shown: readonly Item[]) => void} [about.drawn] called after all of that
  */
 export function createList(about) {
-  const { noun, placeholder, items, searchText, which, most, body } = about;
-  const { nothing, whole, drawn, fits = () => true } = about;
+  const { noun, placeholder, items, searchText, body } = about;
+  const { which = "first", most = 200, fits = () => true } = about;
+  const { nothing, whole, drawn } = about;
   const count = h("p.muted", { role: "status" });
   const draw = () => {
     const all = items();

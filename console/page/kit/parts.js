@@ -3,7 +3,7 @@
 /** @import { Child } from "./element.js" */
 /** @import { Tone } from "./text.js" */
 import { errorMessage } from "./api.js";
-import { addText, button, h } from "./element.js";
+import { addText, button, fill, h } from "./element.js";
 
 /**
  * Makes a state: a dot, and its word.
@@ -64,6 +64,37 @@ const isHighSurrogate = (unit) => unit >= 0xd800 && unit <= 0xdbff;
  * @param {HTMLElement} whole
  */
 export const folded = (name, whole) => h("details", h("summary", name), whole);
+
+/**
+ * Makes something folded, whose content is made when it is opened.
+ *
+ * @param {HTMLElement} summary
+ * @param {() => Child | Promise<Child>} load called again after a failure
+ * @param {...Child} first above the content
+ */
+export function lazilyFolded(summary, load, ...first) {
+  const content = h("div");
+  let isLoaded = false;
+  const details = h(
+    "details",
+    {
+      onToggle: async () => {
+        if (!details.open || isLoaded) return;
+        isLoaded = true;
+        try {
+          fill(content, await load());
+        } catch (error) {
+          isLoaded = false;
+          fill(content, problem(error));
+        }
+      },
+    },
+    summary,
+    first,
+    content,
+  );
+  return details;
+}
 
 /**
  * Shows a value as JSON.

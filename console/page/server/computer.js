@@ -35,16 +35,21 @@ export const computer = {
     /** @param {string} part */
     const get = (part) => () => api.get(`${path}/${part}`, signal);
     const panel = new ToolPanel({ api, live, path, signal });
-    const servers = new ServerList();
+    const list = h("div.servers");
+    /** @type {Loaded} */
+    const loaded = { servers: {}, tools: [] };
+    /** @param {Partial<Loaded>} part of what is loaded apart */
+    const showServers = (part) =>
+      fill(list, serverItems(Object.assign(loaded, part)));
     const tools = section("Tools", signal, get("tools"), (content, answer) => {
       showTools(content, answer, panel, chosen);
-      servers.show({ tools: answer.tools });
+      showServers({ tools: answer.tools });
       return answer.tools.length;
     });
     const others = [
       section("MCP servers", signal, get("config"), (content, answer) => {
-        fill(content, servers.element);
-        servers.show({ servers: answer.servers });
+        fill(content, list);
+        showServers({ servers: answer.servers });
         return Object.keys(answer.servers).length;
       }),
       section("Windows", signal, get("desktop"), (content, { desktops }) => {
@@ -108,8 +113,6 @@ function showTools(content, { tools, problems = [] }, panel, chosen) {
   };
   const list = createList({
     noun: "tools",
-    which: "first",
-    most: 200,
     body,
     placeholder: "name or description",
     items: () => tools,
@@ -136,22 +139,6 @@ function showTools(content, { tools, problems = [] }, panel, chosen) {
   if (known) open(known);
 }
 
-/** The MCP servers of a Computer, each with the number of its tools, which are loaded apart. */
-class ServerList {
-  element = h("div.servers");
-  /** @type {Readonly<Record<string, unknown>>} */
-  #servers = {};
-  /** @type {readonly Tool[]} */
-  #tools = [];
-
-  /** @param {{ servers?: Readonly<Record<string, unknown>>, tools?: readonly Tool[] }} loaded */
-  show({ servers = this.#servers, tools = this.#tools }) {
-    this.#servers = servers;
-    this.#tools = tools;
-    fill(this.element, serverItems(servers, tools));
-  }
-}
-
 /** Makes a button that leads to a section. @param {HTMLElement} section */
 function jumpTo(section) {
   const heading = section.querySelector("h2");
@@ -174,6 +161,7 @@ const toolItem = (tool, onTry) => {
   return h(
     "li",
     button(h("bdi", name), onTry, {
+      class: "plain",
       "aria-pressed": "false",
       "data-tool": name,
     }),
@@ -182,11 +170,10 @@ const toolItem = (tool, onTry) => {
   );
 };
 
-/**
- * @param {Readonly<Record<string, unknown>>} servers
- * @param {readonly Tool[]} tools
- */
-function serverItems(servers, tools) {
+/** @typedef {{ servers: Readonly<Record<string, unknown>>, tools: readonly Tool[] }} Loaded */
+
+/** Makes the MCP servers of a Computer, each with the number of its tools. @param {Loaded} loaded */
+function serverItems({ servers, tools }) {
   const entries = Object.entries(servers);
   if (entries.length === 0) {
     return [empty(

@@ -5,7 +5,7 @@
 /** @import { LogEvent } from "./events.js" */
 import { fill, h } from "../kit/element.js";
 import { createList, dataTable } from "../kit/list.js";
-import { empty } from "../kit/parts.js";
+import { empty, lazilyFolded } from "../kit/parts.js";
 import { jsonView } from "../kit/result.js";
 import { clock } from "../kit/text.js";
 import { eventSentence, eventTone } from "./events.js";
@@ -37,7 +37,6 @@ export const log = {
     const list = createList({
       noun: "events",
       which: "latest",
-      most: 200,
       body,
       nothing,
       whole: table,
@@ -92,23 +91,13 @@ function row(each) {
 /** Makes the line of an event, which unfolds to its fields. @param {LogEvent} each */
 function details(each) {
   const { event, data } = each;
-  const fields = h("div");
-  const element = h(
-    "details",
-    {
-      onToggle: () => {
-        if (element.open && fields.children.length === 0) {
-          fill(fields, jsonView(data));
-        }
-      },
-    },
+  return lazilyFolded(
     h(
       "summary.clip",
       h("bdi", eventSentence(event, data).slice(0, MAX_TEXT)),
       " ",
       h("bdi.muted", fieldsText(each).slice(0, MAX_TEXT)),
     ),
-    fields,
+    () => jsonView(data),
   );
-  return element;
 }

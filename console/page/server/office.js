@@ -34,8 +34,11 @@ export const office = {
     const state = h("span");
     const tiles = tileList();
     const hint = new EmptyOffice(office);
-    const list = new MemberList(
+    /** @type {readonly Member[]} */
+    let all = [];
+    const list = memberList(
       office,
+      () => all,
       (member) => memberButtons(office, member, api, () => reload()),
     );
     const content = h("div", { hidden: true }, tiles, list.elements);
@@ -52,7 +55,8 @@ export const office = {
       content.hidden = isEmpty;
       fill(state, !isEmpty && pill(...officeState(countMembers(members))));
       if (!isEmpty) fill(tiles, memberTiles(members, live.pulseOf(office)));
-      list.show(members);
+      all = members.toSorted(byRole);
+      list.draw();
       hint.show(isEmpty);
     };
     const path = `offices/${encodeURIComponent(office)}/members`;
@@ -73,47 +77,35 @@ export const office = {
   },
 };
 
-/** The members of an office, with a filter. */
-class MemberList {
-  /** @type {readonly Member[]} */
-  #members = [];
-  #list;
-  /** The filter, and the table. @type {readonly HTMLElement[]} */
-  elements;
-
-  /**
-   * @param {string} office
-   * @param {(member: Member) => readonly Child[]} buttons
-   */
-  constructor(office, buttons) {
-    const body = h("tbody");
-    this.#list = createList({
-      noun: "members",
-      which: "first",
-      most: 200,
-      body,
-      placeholder: "name, address or principal",
-      items: () => this.#members,
-      searchText: ({ name, address = "", principal = "" }) =>
-        `${name}\n${address}\n${principal}`,
-      itemKey: ({ id }) => id,
-      make: (member) => {
-        const actions = h("td.actions", buttons(member));
-        return tableRow(memberName(office, member), COLUMNS, member, actions);
-      },
-    });
-    const heads = ["Member", ...COLUMNS, h("td")];
-    this.elements = [this.#list.bar(), dataTable({}, heads, body)];
-  }
-
-  /** @param {readonly Member[]} members */
-  show(members) {
-    this.#members = members.toSorted((a, b) =>
-      ORDER.compare(a.role, b.role) || ORDER.compare(a.name, b.name)
-    );
-    this.#list.draw();
-  }
+/**
+ * Makes the list of members.
+ *
+ * @param {string} office
+ * @param {() => readonly Member[]} items
+ * @param {(member: Member) => readonly Child[]} buttons
+ */
+function memberList(office, items, buttons) {
+  const body = h("tbody");
+  const { bar, draw } = createList({
+    noun: "members",
+    body,
+    placeholder: "name, address or principal",
+    items,
+    searchText: ({ name, address = "", principal = "" }) =>
+      `${name}\n${address}\n${principal}`,
+    itemKey: ({ id }) => id,
+    make: (member) => {
+      const actions = h("td.actions", buttons(member));
+      return tableRow(memberName(office, member), COLUMNS, member, actions);
+    },
+  });
+  const heads = ["Member", ...COLUMNS, h("td")];
+  return { elements: [bar(), dataTable({}, heads, body)], draw };
 }
+
+/** @param {Member} a @param {Member} b */
+const byRole = (a, b) =>
+  ORDER.compare(a.role, b.role) || ORDER.compare(a.name, b.name);
 
 /** The hint of an office without members: how to join it. */
 class EmptyOffice {

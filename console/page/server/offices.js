@@ -30,6 +30,9 @@ const MAX_EVENTS = 12;
 /** Compares many names quickly. */
 export const ORDER = new Intl.Collator();
 
+/** @param {Office} a @param {Office} b */
+const byName = (a, b) => ORDER.compare(a.office, b.office);
+
 /** @typedef {{ office: string, node?: string, agent: string | null, computers: number, pending_calls: number }} Office */
 
 /** Counts, the offices with their calls of the last minutes, and the latest events. @type {View<ServerLive>} */
@@ -38,12 +41,13 @@ export const offices = {
   show: (root, { api, live, signal }) => {
     const problems = h("div");
     const tiles = tileList();
-    const list = new OfficeList(live);
     const latest = new LatestEvents();
-    list.whole.append(latest.element);
-    fill(root, h("h1", "Offices"), problems, tiles, list.nothing, list.whole);
     /** @type {any} */
     let status;
+    /** @type {readonly Office[]} */
+    let all = [];
+    const list = officeList(live, () => all, latest.element);
+    fill(root, h("h1", "Offices"), problems, tiles, list.elements);
     const draw = () => {
       if (status === undefined) return;
       fill(tiles, statusTiles(status, live, Date.now()));
@@ -64,7 +68,7 @@ export const offices = {
       },
       show: (answer) => {
         status = answer.counts;
-        list.offices = answer.offices;
+        all = answer.offices.toSorted(byName);
         draw();
       },
     });
@@ -72,46 +76,31 @@ export const offices = {
   },
 };
 
-/** The offices, with a filter. */
-class OfficeList {
-  /** @type {Office[]} */
-  #offices = [];
-  #list;
-  /** The list, and beside it the latest events. */
-  whole = h("div.beside", { hidden: true });
-  /** Shown instead while there are no offices. */
-  nothing = noOffices();
-
-  /** @param {ServerLive} live */
-  constructor(live) {
-    const body = h("tbody");
-    this.nothing.hidden = true;
-    this.#list = createList({
-      noun: "offices",
-      which: "first",
-      most: 200,
-      body,
-      nothing: this.nothing,
-      whole: this.whole,
-      placeholder: "name of an office or Agent",
-      items: () => this.#offices,
-      searchText: ({ office, agent }) => `${office}\n${agent ?? ""}`,
-      itemKey: ({ office }) => office,
-      make: (office) => row(office, live.pulseOf(office.office)),
-    });
-    fill(this.whole, h("div", this.#list.bar(), dataTable({}, HEADS, body)));
-  }
-
-  /** @param {readonly Office[]} offices */
-  set offices(offices) {
-    this.#offices = offices.toSorted((a, b) =>
-      ORDER.compare(a.office, b.office)
-    );
-  }
-
-  draw() {
-    this.#list.draw();
-  }
+/**
+ * Makes the list of offices, beside the latest events; another element is shown while there are none.
+ *
+ * @param {ServerLive} live
+ * @param {() => readonly Office[]} items
+ * @param {HTMLElement} latest
+ */
+function officeList(live, items, latest) {
+  const body = h("tbody");
+  const whole = h("div.beside", { hidden: true });
+  const nothing = noOffices();
+  nothing.hidden = true;
+  const { bar, draw } = createList({
+    noun: "offices",
+    body,
+    nothing,
+    whole,
+    placeholder: "name of an office or Agent",
+    items,
+    searchText: ({ office, agent }) => `${office}\n${agent ?? ""}`,
+    itemKey: ({ office }) => office,
+    make: (office) => row(office, live.pulseOf(office.office)),
+  });
+  fill(whole, h("div", bar(), dataTable({}, HEADS, body)), latest);
+  return { elements: [nothing, whole], draw };
 }
 
 const noOffices = () =>

@@ -5,7 +5,7 @@ import {
   BoundedDecoder,
   MAX_ANSWER_VALUES,
   MAX_EVENT_VALUES,
-} from "../../../client/bounded_decoder.ts";
+} from "../../../client/socket_wire.ts";
 import { ConnectionError } from "../../../client/errors.ts";
 import { REQUEST_BOUNDS } from "../../../protocol/event_table.ts";
 import { CLIENT_EVENTS, ProtocolError } from "../../../protocol/mod.ts";

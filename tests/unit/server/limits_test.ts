@@ -17,7 +17,7 @@ import {
   socketsWithin,
 } from "../../../server/limits/slots.ts";
 import { eventEnd } from "../../../server/observe/watch_calls.ts";
-import { TokenBucket } from "../../../server/shared/pending.ts";
+import { TokenBucket } from "../../../shared/async.ts";
 import { Payload } from "../../../server/wire/mod.ts";
 import { captureLog } from "../../support/log_capture.ts";
 

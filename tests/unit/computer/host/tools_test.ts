@@ -7,17 +7,17 @@ import type {
   ServerView,
 } from "../../../../computer/host/server_status.ts";
 import {
-  effectiveToolMeta,
-  malformedTags,
-  toSMCPTool,
-} from "../../../../computer/host/tool_meta.ts";
-import {
   clashTexts,
   longNames,
   nameTools,
   unmatchedTools,
 } from "../../../../computer/host/tool_naming.ts";
-import { resolveTool } from "../../../../computer/host/tool_table.ts";
+import {
+  effectiveToolMeta,
+  malformedTags,
+  resolveTool,
+  toSMCPTool,
+} from "../../../../computer/host/tool_table.ts";
 import { getTools } from "../../../../protocol/payloads/tools.ts";
 import { mcpTool, view } from "../../../support/computer/server_view.ts";
 

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { openSkillFile } from "../../../../computer/skills/skill_file.ts";
 import type { SkillServer } from "../../../../computer/skills/fetch_skill.ts";
 import {
-  removeLeftOvers,
+  removeUnfinished,
   Replacing,
   stageSkill,
 } from "../../../../computer/skills/stage_skill.ts";
@@ -391,7 +391,7 @@ Deno.test("protocol §8.6: what a killed Computer left unfinished is removed, wh
       recursive: true,
     });
   }
-  await removeLeftOvers(folder.path);
+  await removeUnfinished(folder.path);
   assertEquals(await readdir(workshop), [`${mine}.draft`]);
-  await removeLeftOvers(join(folder.path, "nothing"));
+  await removeUnfinished(join(folder.path, "nothing"));
 });

@@ -7,6 +7,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import {
+  CallWaits,
   type Confirm,
   type ConfirmAnswer,
   Confirmations,
@@ -19,10 +20,7 @@ import {
   parseTyped,
   readFields,
 } from "../../../../computer/tools/form.ts";
-import {
-  CallWaits,
-  ProgressThrottle,
-} from "../../../../computer/tools/progress.ts";
+import { ProgressThrottle } from "../../../../computer/tools/progress.ts";
 import {
   parseMCPServerConfig,
   type ToolProgress,

@@ -16,9 +16,8 @@ import {
   REQUEST_BOUNDS,
   shownBounds,
 } from "../../../../protocol/event_table.ts";
-import { excessOf } from "../../../../server/shared/payload.ts";
-import { JsonText } from "../../../../server/wire/json_text.ts";
-import { readPacket } from "../../../../server/wire/text_packet.ts";
+import { excessOf } from "../../../../server/office/call.ts";
+import { JsonText, readPacket } from "../../../../server/wire/json_text.ts";
 import { Payload } from "../../../../server/wire/mod.ts";
 import {
   type PlainClient,

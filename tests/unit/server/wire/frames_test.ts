@@ -18,8 +18,7 @@ import {
   judgePlaceholders,
 } from "../../../../server/wire/packet_decoder.ts";
 import { MAX_DEPTH } from "../../../../server/wire/script_scanner.ts";
-import { JsonText } from "../../../../server/wire/json_text.ts";
-import { MAX_ELEMENTS } from "../../../../server/wire/text_packet.ts";
+import { JsonText, MAX_ELEMENTS } from "../../../../server/wire/json_text.ts";
 import { clientFrame } from "../../../support/wire/raw_websocket.ts";
 
 interface Read {

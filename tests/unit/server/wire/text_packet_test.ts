@@ -10,12 +10,12 @@ import {
   Payload,
   payloadOfBytes,
 } from "../../../../server/wire/mod.ts";
-import { JsonText } from "../../../../server/wire/json_text.ts";
 import {
+  JsonText,
   MAX_ELEMENTS,
   readPacket,
   type TextPacket,
-} from "../../../../server/wire/text_packet.ts";
+} from "../../../../server/wire/json_text.ts";
 
 const EVENTS = new Map([[TOOL_CALL_EVENT, Infinity]]);
 
