@@ -10,12 +10,11 @@ import {
   ProtocolError,
   ProtocolVersionError,
 } from "../protocol/errors.ts";
+import { CREDENTIAL_REMEDIES, NETWORK_REMEDIES } from "../shared/remedies.ts";
 
 /** Remedies for error codes of the protocol, in terms of the command line. */
 const REMEDIES: Readonly<Record<number, string>> = {
-  [ErrorCode.UNAUTHORIZED]:
-    "give a key of this Server with --api-key (SMCP_API_KEY), or a valid token with --token (SMCP_TOKEN)",
-  [ErrorCode.FORBIDDEN]: "ask the Server's operator to allow it",
+  ...CREDENTIAL_REMEDIES,
   [ErrorCode.TIMEOUT]: "the Computer may be overloaded: try again",
   [ErrorCode.TOO_MANY_REQUESTS]: "wait a moment, and ask for less at a time",
   [ErrorCode.INTERNAL_ERROR]: "its log has the cause",
@@ -26,24 +25,29 @@ const REMEDIES: Readonly<Record<number, string>> = {
   [ErrorCode.NOT_IN_ROOM]: "the connection was lost meanwhile: try again",
 };
 
-/** Causes and remedies of failed connections, by the code of the operating system or of TLS. */
-const NETWORK: Readonly<Record<string, string>> = {
-  ECONNREFUSED:
-    "connection refused; start a Server, or correct the address with --url",
-  ENOTFOUND:
-    "unknown host name; correct the address with --url, or name the proxy that leads there with --proxy",
-  EAI_AGAIN:
-    "the host name cannot be looked up; is this machine connected to a network?",
-  ETIMEDOUT: "no answer; is a firewall in between?",
-  EHOSTUNREACH: "host unreachable; is this machine on the right network?",
-  ECONNRESET: "connection reset; does it speak http, or https?",
-};
-
 /** Returns whether a request failed since nothing listens at its address. */
 export const isNothingThere = (error: unknown): boolean =>
   error instanceof ConnectionError && codeOf(error.cause) === "ECONNREFUSED";
 
-/** Causes and remedies of failed writes, by the code of the operating system; `NotCapable` of Deno. */
+/** Causes and remedies of failed reads, by the code of the operating system; `NotCapable` of Deno. */
+const READS: Readonly<Record<string, string>> = {
+  NotCapable: "run again with the --allow-read flag",
+  ENOENT: "there is no such file",
+  EACCES: "this user may not read it",
+  EISDIR: "it is a directory; name a file in it",
+};
+
+/** Returns the code of an error of the file system; `NotCapable` where Deno denied access. */
+export function fileErrorCode(error: unknown): string {
+  const { name, code }: { name?: unknown; code?: unknown } = Object(error);
+  return name === "NotCapable" ? name : String(code);
+}
+
+/** Explains why a file cannot be read; `undefined` for an unknown cause. */
+export const whyUnreadable = (error: unknown): string | undefined =>
+  READS[fileErrorCode(error)];
+
+/** Those of failed writes. */
 const WRITES: Readonly<Record<string, string>> = {
   NotCapable: "run again with the --allow-read and --allow-write flags",
   ENOENT: "there is no such directory; create it",
@@ -68,8 +72,7 @@ export function unwritable(
   file: string,
   flag: string,
 ): unknown {
-  const { name, code }: { name?: unknown; code?: unknown } = Object(error);
-  const why = WRITES[name === "NotCapable" ? name : `${code}`];
+  const why = WRITES[fileErrorCode(error)];
   return why === undefined ? error : new Error(
     `cannot write ${file}: ${why}, or choose another with ${flag}`,
     { cause: error },
@@ -128,7 +131,7 @@ function explainUnreachable({ message, cause }: ConnectionError): string {
     return `${message}; correct --url, or the path with --path`;
   }
   if (isDenied(cause)) return `${where}: ${text}`;
-  const why = NETWORK[codeOf(cause) ?? ""];
+  const why = NETWORK_REMEDIES[codeOf(cause) ?? ""];
   return why === undefined ? message : `${where}: ${why}`;
 }
 

@@ -22,7 +22,6 @@ import {
   type SMCPTool,
   TOOL_CALL_EVENT,
   UPDATE_CONFIG_EVENT,
-  UPDATE_RESOURCES_EVENT,
   UPDATE_SKILLS_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
@@ -189,8 +188,8 @@ export class ToolHost implements AsyncDisposable {
       events.emit("toolsChanged", undefined);
     });
     host.on("configChanged", configChanged);
-    host.on("resourcesChanged", () => changed(UPDATE_RESOURCES_EVENT));
-    host.on("promptsChanged", () => changed(UPDATE_RESOURCES_EVENT));
+    host.on("resourcesChanged", () => office()?.listChanged("resources"));
+    host.on("promptsChanged", () => office()?.listChanged("prompts"));
   }
 
   /** The definitions of `${input:ID}` placeholders; values can be set, and are never shown. */

@@ -18,7 +18,11 @@ import { GatewaySeats } from "./doors/gateway_seats.ts";
 import { addressGroup } from "./limits/limits.ts";
 import { ConnectionSlots } from "./limits/slots.ts";
 import { Limiter, LogThrottle } from "./limits/limiter.ts";
-import type { MetricsSource, SmcpServerStats } from "./observe/metrics.ts";
+import {
+  LoopLag,
+  type MetricsSource,
+  type SmcpServerStats,
+} from "./observe/metrics.ts";
 import { AskingCalls } from "./observe/asking_calls.ts";
 import {
   measureEvents,
@@ -27,7 +31,7 @@ import {
 } from "./observe/watch_calls.ts";
 import type { OfficeClientParts, OwnSeat } from "./office/office_client.ts";
 import { LocalOffices } from "./office/office.ts";
-import type { Clock, Offices, Peer } from "./office/peer.ts";
+import type { Clock, OfficeParts, Offices, Peer } from "./office/peer.ts";
 import type { CloseOptions, ResolvedOptions } from "./options.ts";
 import { checkNames } from "../shared/checks.ts";
 import type { Hono } from "hono";
@@ -39,6 +43,7 @@ import { refuseOperators } from "./operator/nodes.ts";
 import { OperatorRoutes } from "./operator/operator_routes.ts";
 import { Deadlines } from "../shared/deadlines.ts";
 import { Journal } from "./shared/audit.ts";
+import type { AgreedSettings } from "./shared/cluster.ts";
 import { log, short } from "./shared/log.ts";
 import type { ClientEngine } from "./wire/mod.ts";
 
@@ -65,11 +70,13 @@ export class ServerCore {
   readonly #sessions: Sessions;
   readonly #door: InProcessDoor;
   readonly #offices: Offices;
+  /** The calls that ask their Agents. */
   readonly #calls: AskingCalls;
   readonly #gateway: GatewayRoutes | undefined;
   readonly #operator: OperatorRoutes | undefined;
   readonly #deadlines = new Deadlines();
   readonly #memberBytes: () => number[];
+  #lag: LoopLag | undefined;
   #isDraining = false;
   #closing: Promise<void> | undefined;
 
@@ -82,57 +89,61 @@ export class ServerCore {
     engine: ClientEngine,
     webSocketOnly: boolean,
   ) {
+    const { cluster, gateway, operator, metrics, auditPayloads } = all;
+    const { draining, stats, protocols } = this;
     const journal = new Journal();
-    const limiter = new Limiter(all.limits, all.metrics, journal);
+    const limiter = new Limiter(all.limits, metrics, journal);
     const slots = new ConnectionSlots(all.limits.connectionsPerAddress);
-    const shared: SharedParts = { ...all, engine, journal, limiter, slots };
-    this.parts = { ...shared, draining: this.draining, webSocketOnly };
-    const built = buildOffices(shared, this.#deadlines);
-    const { local, calls, seats, offices } = built;
-    this.#offices = offices;
-    this.#calls = calls;
-    this.#memberBytes = () => local.memberBytes();
-    const doors = buildDoors(shared, offices);
-    this.#sessions = doors.sessions;
-    this.#door = doors.inProcess;
-    this.#gateway = this.#newGateway(seats);
-    this.#operator = this.#newOperator(local, doors, journal);
-    this.app = httpApp({
-      ...this.parts,
-      stats: this.stats,
-      protocols: this.protocols,
-      gateway: this.#gateway,
-      operator: this.#operator,
+    const parts = { ...all, engine, limiter, slots, draining, webSocketOnly };
+    this.parts = parts;
+    const calls = this.#calls = new AskingCalls(
+      watchCalls(all.observer, journal, auditPayloads),
+    );
+    const local = newLocalOffices(all, this.#deadlines, {
+      limiter,
+      audit: journal.write,
+      observe: calls.observe,
+      waits: watchWaits(journal),
     });
-  }
-
-  #newGateway(seats: GatewaySeats | undefined): GatewayRoutes | undefined {
-    const { gateway } = this.parts;
-    return gateway && new GatewayRoutes(gateway, {
-      ...this.parts,
+    this.#memberBytes = () => local.memberBytes();
+    const everywhere = cluster?.start(agreedSettings(all), local) ?? local;
+    const seats = gateway && new GatewaySeats(everywhere, gateway.agents);
+    const offices = this.#offices = seats ?? everywhere;
+    const connections: OfficeClientParts = {
+      offices,
+      audit: journal.write,
+      clock: CLOCK,
+      unknownEvent: unknownEvents(),
+      measure: metrics && measureEvents(metrics),
+    };
+    this.#door = new InProcessDoor(connections);
+    const sessions = new Sessions({ ...parts, journal, connections });
+    this.#sessions = sessions;
+    engine.serve(sessions);
+    this.#gateway = gateway && new GatewayRoutes(gateway, {
+      ...parts,
       seats,
       connect: (identity, callerOf) => this.#offer({ identity, callerOf }),
     });
-  }
-
-  #newOperator(
-    local: LocalOffices,
-    { sessions, clientParts }: Doors,
-    journal: Journal,
-  ): OperatorRoutes | undefined {
-    const { operator, cluster, auditPayloads } = this.parts;
-    if (cluster && !operator) refuseOperators(cluster.others);
-    return operator && new OperatorRoutes({
-      ...this.parts,
+    this.#operator = operator && new OperatorRoutes({
+      ...parts,
       local,
       sessions,
-      stats: this.stats,
+      stats,
       journal,
-      questions: { ...clientParts, auditPayloads },
+      questions: { ...connections, auditPayloads },
       token: operator.token,
       version: PACKAGE_VERSION,
       since: Date.now(),
       recheck: () => this.recheck(),
+    });
+    if (cluster && !operator) refuseOperators(cluster.others);
+    this.app = httpApp({
+      ...parts,
+      stats,
+      protocols,
+      gateway: this.#gateway,
+      operator: this.#operator,
     });
   }
 
@@ -176,14 +187,22 @@ export class ServerCore {
     return [...this.#sessions.open.values(), ...this.#door.open];
   }
 
-  /** The counts for the metrics. */
-  get counts(): Pick<MetricsSource, "stats" | "memberBytes" | "cluster"> {
-    const { cluster } = this.parts;
-    return {
+  /**
+   * Has the metrics show this server, if there are any.
+   *
+   * @param bytes returns the bytes on the wire so far
+   */
+  observe(bytes: MetricsSource["bytes"]): void {
+    const { metrics, cluster } = this.parts;
+    if (metrics === undefined) return;
+    const lag = this.#lag = new LoopLag();
+    metrics.observe({
       stats: this.stats,
       memberBytes: this.#memberBytes,
       ...(cluster && { cluster }),
-    };
+      bytes,
+      loopLagMs: () => lag.read(),
+    });
   }
 
   /**
@@ -227,77 +246,35 @@ export class ServerCore {
     await this.#sessions.close();
     await this.parts.cluster?.leave();
     await end();
+    this.#lag?.stop();
     this.#calls.close();
     this.parts.limiter.flush();
   }
 }
 
-/** The parts that offices and doors share. */
-interface SharedParts extends ResolvedOptions {
-  readonly engine: ClientEngine;
-  readonly journal: Journal;
-  readonly limiter: Limiter;
-  readonly slots: ConnectionSlots;
-}
-
-/** The offices of this process, and those that clients reach. */
-interface BuiltOffices {
-  readonly local: LocalOffices;
-  /** The calls that ask their Agents. */
-  readonly calls: AskingCalls;
-  /** The seats of the gateway's Agents. */
-  readonly seats: GatewaySeats | undefined;
-  readonly offices: Offices;
-}
-
-/** Builds the offices: those of this process, of the cluster, and the seats of the gateway. */
-function buildOffices(shared: SharedParts, deadlines: Deadlines): BuiltOffices {
-  const { cluster, gateway, journal, limiter, limits } = shared;
-  const calls = new AskingCalls(
-    watchCalls(shared.observer, journal, shared.auditPayloads),
-  );
-  const local = new LocalOffices({
+/** Makes the offices whose home is this process. */
+const newLocalOffices = (
+  all: ResolvedOptions,
+  deadlines: Deadlines,
+  parts: Pick<OfficeParts, "limiter" | "audit" | "observe" | "waits">,
+): LocalOffices =>
+  new LocalOffices({
+    ...parts,
     clock: CLOCK,
     deadlines,
-    limiter,
-    audit: journal.write,
-    observe: calls.observe,
-    waits: watchWaits(journal),
-    maxMessageBytes: shared.maxMessageBytes,
-    requestTimeoutMs: shared.requestTimeoutMs,
+    maxMessageBytes: all.maxMessageBytes,
+    requestTimeoutMs: all.requestTimeoutMs,
   });
-  const everywhere: Offices = cluster?.start({
-    protocols: shared.protocols,
-    membersPerOffice: limits.membersPerOffice,
-    maxMessageBytes: shared.maxMessageBytes,
-    pingIntervalMs: shared.heartbeat.intervalMs,
-    pingTimeoutMs: shared.heartbeat.timeoutMs,
-  }, local) ?? local;
-  const seats = gateway && new GatewaySeats(everywhere, gateway.agents);
-  return { local, calls, seats, offices: seats ?? everywhere };
-}
 
-/** The ways in for clients. */
-interface Doors {
-  readonly sessions: Sessions;
-  readonly inProcess: InProcessDoor;
-  readonly clientParts: OfficeClientParts;
-}
-
-/** Builds the doors to the offices, and opens that of the engine. */
-function buildDoors(shared: SharedParts, offices: Offices): Doors {
-  const { engine, journal, metrics } = shared;
-  const clientParts: OfficeClientParts = {
-    offices,
-    audit: journal.write,
-    clock: CLOCK,
-    unknownEvent: unknownEvents(),
-    measure: metrics && measureEvents(metrics),
-  };
-  const sessions = new Sessions({ ...shared, connections: clientParts });
-  engine.serve(sessions);
-  return { sessions, inProcess: new InProcessDoor(clientParts), clientParts };
-}
+const agreedSettings = (
+  { protocols, limits, maxMessageBytes, heartbeat }: ResolvedOptions,
+): AgreedSettings => ({
+  protocols,
+  membersPerOffice: limits.membersPerOffice,
+  maxMessageBytes,
+  pingIntervalMs: heartbeat.intervalMs,
+  pingTimeoutMs: heartbeat.timeoutMs,
+});
 
 /** A connection of any door. */
 interface Client extends Pick<Peer, "profile"> {

@@ -6,11 +6,12 @@
 import { checkNumbers, type NamesOf } from "../shared/checks.ts";
 import { readPublicUrl } from "../shared/http.ts";
 import { type Profile, PROFILES, type ProtocolName } from "../protocol/mod.ts";
+import type { GatewaySetup } from "./doors/gateway_routes.ts";
 import { bothForms } from "./http/gate.ts";
 import { type HostRule, readHosts } from "./http/host_rule.ts";
 import type { Heartbeat } from "./wire/mod.ts";
 import {
-  LIMIT_NAMES,
+  DEFAULT_LIMITS,
   type Limits,
   MAX_CONNECT_BYTES,
   MIN_UPLOAD_RATE,
@@ -135,48 +136,6 @@ export interface SmcpServerOptions {
   heartbeat?: Heartbeat;
 }
 
-/** The names of {@linkcode SmcpServerOptions}. */
-export const SERVER_NAMES = {
-  protocol: true,
-  paths: true,
-  publicUrl: true,
-  maxMessageBytes: true,
-  maxConnectBytes: true,
-  requestTimeoutMs: true,
-  origins: true,
-  hosts: true,
-  authenticator: true,
-  auditPayloads: true,
-  cluster: true,
-  limits: LIMIT_NAMES,
-  metrics: true,
-  tracer: true,
-  trustedProxies: true,
-  handshakeTimeoutMs: true,
-  connectTimeoutMs: true,
-  headerTimeoutMs: true,
-  wsEngine: true,
-  minUploadRate: true,
-  gateway: true,
-  authorizationServers: true,
-  operator: { token: true },
-  heartbeat: {
-    intervalMs: true,
-    timeoutMs: true,
-  } satisfies NamesOf<Heartbeat>,
-} satisfies NamesOf<SmcpServerOptions>;
-
-/** Options for `SmcpServer.close()`. */
-export interface CloseOptions {
-  /** Maximum milliseconds to wait for pending calls; default 10,000. */
-  graceMs?: number;
-}
-
-/** The names of {@linkcode CloseOptions}. */
-export const CLOSE_NAMES = {
-  graceMs: true,
-} satisfies NamesOf<CloseOptions>;
-
 /** The options that are numbers, with their defaults. */
 const NUMBERS = {
   maxMessageBytes: MESSAGE_BYTES,
@@ -189,7 +148,39 @@ const NUMBERS = {
   minUploadRate: MIN_UPLOAD_RATE,
 };
 
-const HEARTBEAT: Heartbeat = { intervalMs: 25_000, timeoutMs: 20_000 };
+const HEARTBEAT = { intervalMs: 25_000, timeoutMs: 20_000 };
+
+/** The names of {@linkcode SmcpServerOptions}. */
+export const SERVER_NAMES = {
+  protocol: true,
+  paths: true,
+  publicUrl: true,
+  origins: true,
+  hosts: true,
+  authenticator: true,
+  auditPayloads: true,
+  cluster: true,
+  limits: DEFAULT_LIMITS,
+  metrics: true,
+  tracer: true,
+  wsEngine: true,
+  gateway: true,
+  authorizationServers: true,
+  operator: { token: true },
+  heartbeat: HEARTBEAT,
+  ...NUMBERS,
+} satisfies NamesOf<SmcpServerOptions>;
+
+/** Options for `SmcpServer.close()`. */
+export interface CloseOptions {
+  /** Maximum milliseconds to wait for pending calls; default 10,000. */
+  graceMs?: number;
+}
+
+/** The names of {@linkcode CloseOptions}. */
+export const CLOSE_NAMES = {
+  graceMs: true,
+} satisfies NamesOf<CloseOptions>;
 
 /** The options that a server uses as they are given, or with their default. */
 type PlainOptions = Pick<
@@ -216,11 +207,7 @@ export interface ResolvedOptions
   /** Observes all requests: for the audit log, and for traces. */
   readonly observer: CallObserver;
   readonly metrics: Metrics | undefined;
-  /** Makes the gateway; its Agents share one identity, by which they are recognized. */
-  readonly gateway: {
-    readonly start: NonNullable<SmcpServerOptions["gateway"]>;
-    readonly agents: Identity;
-  } | undefined;
+  readonly gateway: GatewaySetup | undefined;
   /** The operator API, which has a token or not; `undefined` where it is switched off. */
   readonly operator: { readonly token: string | undefined } | undefined;
 }
@@ -236,6 +223,11 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
   if (authenticator !== undefined) checkAuthenticator(authenticator);
   const protocols = readProtocols(options.protocol ?? "0.2");
   const { trustedProxies, ...numbers } = readNumbers(options, NUMBERS);
+  if (!(numbers.maxConnectBytes > 0)) {
+    throw new TypeError(
+      `Cannot use maxConnectBytes ${numbers.maxConnectBytes}: expected a number above 0`,
+    );
+  }
   const logCall = auditCalls(auditPayloads);
   const agents: Identity = {
     principal: "gateway",

@@ -164,8 +164,9 @@ function newListeningServer(options: SmcpServerOptions): SmcpServer {
   const sessionPrefix = sessionPrefixOf(all);
   const engine = new StockEngine({ ...all, sessionPrefix }, ws);
   const core = new ServerCore(all, engine, false);
-  const { app, counts } = core;
-  const listeners = new Listeners({ ...core.parts, app, engine }, counts);
+  const { app } = core;
+  const listeners = new Listeners({ ...core.parts, app, engine });
+  core.observe(() => listeners.traffic.read());
   /** Where it listened first. */
   let url: string | undefined;
   const close = async (options?: CloseOptions) => {

@@ -79,14 +79,17 @@ export const isPlainName = (name: string, most = MAX_PLAIN_NAME): boolean =>
   /^[\w-]+$/.test(name) && name.length <= most &&
   !name.includes(NAME_SEPARATOR) && !name.endsWith("_") && !hasHash(name);
 
-/** The names of an object's fields, and of the fields of those that are objects; `*` allows others, too. */
+/**
+ * The names of an object's fields, and of the fields of those that are objects; `*` allows others, too.
+ * Numbers stand for fields as well, so that a table of defaults is one of names.
+ */
 export interface NameTable {
-  readonly [name: string]: true | NameTable;
+  readonly [name: string]: true | number | NameTable;
 }
 
 /** A table of all names of `T`, and no other: `{ … } satisfies NamesOf<Options>`. */
 export type NamesOf<T> = Readonly<
-  Record<T extends unknown ? keyof T : never, true | NameTable>
+  Record<T extends unknown ? keyof T : never, NameTable[string]>
 >;
 
 /**
@@ -116,7 +119,7 @@ export function checkNames(
   for (const name of Object.keys(options)) {
     const known = Object.hasOwn(names, name) ? names[name] : names["*"];
     if (known === undefined) throw misspelled(path, name, names, taker);
-    if (known === true) continue;
+    if (typeof known !== "object") continue;
     checkNames(
       Reflect.get(options, name),
       known,
@@ -156,7 +159,9 @@ function misspelled(
 ): TypeError {
   const here = Object.keys(names);
   const below = Object.entries(names).flatMap(([group, table]) =>
-    table === true ? [] : Object.keys(table).map((each) => [group, each])
+    typeof table === "object"
+      ? Object.keys(table).map((each) => [group, each])
+      : []
   );
   // An option is also looked for one level too high, such as `token` for `auth.token`.
   const known = [...here.map((each) => [each]), ...below];

@@ -57,7 +57,7 @@ export async function check(flags: CheckFlags): Promise<void> {
   const view = viewFor(flags);
   const tools = hostFor(flags, config, view);
   const found = new Map<string, string[]>();
-  const list = new ServerList(tools, found, view);
+  const list = new ServerList(tools, view);
   let isEnded = false;
   try {
     const signal = firstSignal();
@@ -67,7 +67,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     const stopped = await Promise.race([
       examine(tools, found, (waiting) => {
         if (isEnded) return;
-        list.showChecked();
+        list.show(checkedSoFar(tools, found, view.keepsOrder));
         view.waitFor(waiting);
       }),
       signal,
@@ -75,7 +75,7 @@ export async function check(flags: CheckFlags): Promise<void> {
     isEnded = true;
     const findings = sumUp(tools, config, found, warnings);
     if (flags.json) printJson(findings);
-    list.showRest(findings.servers);
+    list.show(findings.servers);
     tailLines(findings).forEach(view.note);
     conclude(findings, found.size, stopped?.exitCode);
     view.note("No problem found.");
@@ -108,43 +108,42 @@ function hostFor(
 
 /** Shows each MCP server once. */
 class ServerList {
-  readonly #tools: ToolHost;
-  readonly #found: ReadonlyMap<string, readonly string[]>;
+  readonly #host: ToolHost;
   readonly #view: CheckView;
   readonly #shown = new Set<string>();
 
-  /** @param found the URIs of the checked MCP servers, by `bundle_id` */
-  constructor(
-    tools: ToolHost,
-    found: ReadonlyMap<string, readonly string[]>,
-    view: CheckView,
-  ) {
-    this.#tools = tools;
-    this.#found = found;
+  constructor(host: ToolHost, view: CheckView) {
+    this.#host = host;
     this.#view = view;
   }
 
-  /** Shows the servers that are checked by now. */
-  showChecked(): void {
-    const { servers, tools } = this.#tools.status();
+  /** Shows those that are not shown yet. */
+  show(servers: readonly CheckedServer[]): void {
+    const all = this.#host.status().servers;
     for (const server of servers) {
-      const uris = this.#found.get(server.bundleId);
-      if (!uris && this.#view.keepsOrder) return;
-      if (uris) this.#show(checked(server, tools, uris), servers);
+      if (this.#shown.has(server.bundleId)) continue;
+      this.#shown.add(server.bundleId);
+      serverLines(server, all).forEach(this.#view.note);
     }
   }
+}
 
-  /** Shows the servers that are not shown yet, whether they are checked or not. */
-  showRest(servers: readonly CheckedServer[]): void {
-    const all = this.#tools.status().servers;
-    for (const server of servers) this.#show(server, all);
-  }
-
-  #show(server: CheckedServer, all: readonly ServerStatus[]): void {
-    if (this.#shown.has(server.bundleId)) return;
-    this.#shown.add(server.bundleId);
-    serverLines(server, all).forEach(this.#view.note);
-  }
+/**
+ * Describes the servers that are checked by now.
+ *
+ * @param found the URIs of the checked MCP servers, by `bundle_id`
+ * @param keepsOrder whether none counts that follows an unchecked one
+ */
+function checkedSoFar(
+  host: ToolHost,
+  found: ReadonlyMap<string, readonly string[]>,
+  keepsOrder: boolean,
+): CheckedServer[] {
+  const { servers, tools } = host.status();
+  const first = servers.findIndex(({ bundleId }) => !found.has(bundleId));
+  const settled = keepsOrder && first >= 0 ? servers.slice(0, first) : servers;
+  return settled.filter(({ bundleId }) => found.has(bundleId))
+    .map((server) => checked(server, tools, found.get(server.bundleId)));
 }
 
 /**

@@ -10,33 +10,10 @@ import type { OfferedTool } from "../host/tool_table.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
 /** The findings about a configuration, as `--json` prints them. */
-export interface Findings {
-  /** Its MCP servers, in the order of the file. */
-  readonly servers: readonly CheckedServer[];
-  /** Its inputs, and whether a placeholder has their id. */
-  readonly inputs: readonly {
-    readonly id: string;
-    readonly type: string;
-    readonly used: boolean;
-  }[];
-  /** The names of the skills. */
-  readonly skills: readonly string[];
-  /** Problems that keep something from working, each with a remedy. */
-  readonly problems: readonly string[];
-  /** Oddities that do no harm. */
-  readonly warnings: readonly string[];
-}
+export type Findings = ReturnType<typeof sumUp>;
 
 /** An MCP server, and what it offers. */
-export interface CheckedServer
-  extends Pick<ServerStatus, "name" | "bundleId" | "type" | "state" | "error"> {
-  /** The names of its tools. */
-  readonly tools: readonly string[];
-  /** The URIs of its windows. */
-  readonly windows: readonly string[];
-  /** The URIs of its documents. */
-  readonly documents: readonly string[];
-}
+export type CheckedServer = ReturnType<typeof checked>;
 
 /**
  * Sums up the findings so far.
@@ -48,19 +25,21 @@ export function sumUp(
   config: ComputerConfig,
   found: ReadonlyMap<string, readonly string[]>,
   warnings: ReadonlySet<string>,
-): Findings {
+) {
   const { servers, tools, skills, problems } = host.status();
   const used = config.servers.flatMap(serverPlaceholders);
   return {
+    /** In the order of the file. */
     servers: servers.map((status) =>
       checked(status, tools, found.get(status.bundleId))
     ),
     inputs: config.inputs.map(({ id, type }) => ({
       id,
       type,
-      used: used.includes(id),
+      used: used.includes(id), // whether a placeholder has it
     })),
     skills,
+    /** What keeps something from working, each with a remedy. */
     problems: [
       ...describeProblems(servers, describeFailure),
       ...describeProblems(servers, (server) => server.problems),
@@ -71,6 +50,7 @@ export function sumUp(
       ...problems,
       ...nothingOffered(config, skills),
     ],
+    /** Oddities that do no harm. */
     warnings: [...warnings].filter((text) =>
       !problems.some((problem) => text.includes(problem))
     ),
@@ -116,7 +96,7 @@ export const checked = (
   { name, bundleId, type, state, error }: ServerStatus,
   tools: readonly OfferedTool[],
   uris: readonly string[] = [],
-): CheckedServer => ({
+) => ({
   name,
   bundleId,
   type,

@@ -14,7 +14,6 @@ import { CLIENT_PROTOCOLS } from "../../client/versions.ts";
 import {
   addOptions,
   addRunFlags,
-  defaultHistoryFile,
   hostFlags,
   officeFlag,
   option,
@@ -22,7 +21,7 @@ import {
   signInFlags,
 } from "./flags.ts";
 import type { RunFlags } from "./run.ts";
-import { DEFAULT_CONFIG_FILE } from "../util/defaults.ts";
+import { DEFAULT_CONFIG_FILE, statePath } from "../util/defaults.ts";
 import { inputVariables, parseInputFlag } from "../util/inputs.ts";
 
 const AFTER_HELP = `
@@ -55,8 +54,7 @@ export function computerCommand(): Command {
   );
   addRun(program);
   addCheck(program);
-  addSignIn(program);
-  addSignOut(program);
+  addSignIns(program);
   addInit(program);
   addImport(program);
   addShell(program);
@@ -70,7 +68,7 @@ const addSubcommand = (
   program: Command,
   name: string,
   summary: string,
-  examples: readonly string[],
+  ...examples: readonly string[]
 ): Command =>
   addHelp(
     program.command(name),
@@ -83,10 +81,8 @@ function addRun(program: Command): void {
     program,
     "run",
     "Start the MCP servers and serve until stopped",
-    [
-      "run --config computer.json --office demo",
-      "run --config computer.json --office demo --watch --yes",
-    ],
+    "run --config computer.json --office demo",
+    "run --config computer.json --office demo --watch --yes",
   );
   addRunFlags(command)
     .action(async (flags) => (await import("./run.ts")).run(flags));
@@ -97,7 +93,7 @@ function addCheck(program: Command): void {
     program,
     "check",
     "Start each MCP server once; list what it offers, and problems",
-    ["check --config computer.json"],
+    "check --config computer.json",
   );
   addOptions(
     command,
@@ -111,40 +107,29 @@ function addCheck(program: Command): void {
   ).action(async (flags) => (await import("./check.ts")).check(flags));
 }
 
-function addSignIn(program: Command): void {
-  const command = addSubcommand(
-    program,
-    "sign-in",
-    "Sign in to an MCP server over HTTP, in a browser",
-    ["sign-in tracker --config computer.json"],
-  ).argument("<server>", "its name in the configuration");
-  addOptions(command, ...signInFlags())
-    .action(async (server, flags) =>
-      (await import("./sign_in.ts")).signIn(server, flags)
-    );
-}
-
-function addSignOut(program: Command): void {
-  const command = addSubcommand(
-    program,
-    "sign-out",
-    "Revoke and remove the tokens of a sign-in",
-    ["sign-out tracker --config computer.json"],
-  ).argument("<server>", "its name in the configuration");
-  addOptions(command, ...signInFlags())
-    .action(async (server, flags) =>
-      (await import("./sign_in.ts")).signOut(server, flags)
-    );
+function addSignIns(program: Command): void {
+  const commands = [
+    ["signIn", "sign-in", "Sign in to an MCP server over HTTP, in a browser"],
+    ["signOut", "sign-out", "Revoke and remove the tokens of a sign-in"],
+  ] as const;
+  for (const [work, name, summary] of commands) {
+    const example = `${name} tracker --config computer.json`;
+    const command = addSubcommand(program, name, summary, example)
+      .argument("<server>", "its name in the configuration");
+    addOptions(command, ...signInFlags())
+      .action(async (server, flags) =>
+        (await import("./sign_in.ts"))[work](server, flags)
+      );
+  }
 }
 
 function addInit(program: Command): void {
-  const command = addSubcommand(
+  addSubcommand(
     program,
     "init",
     "Write a first configuration, for the files of this folder",
-    ["init"],
-  );
-  addOptions(command, outOption())
+    "init",
+  ).addOption(outOption())
     .action(async (flags) => (await import("./init.ts")).initConfig(flags));
 }
 
@@ -153,11 +138,9 @@ function addImport(program: Command): void {
     program,
     "import",
     "Write a configuration with the MCP servers of other programs",
-    [
-      "import",
-      "import --dry-run",
-      "import --from ~/.cursor/mcp.json --out cursor.json",
-    ],
+    "import",
+    "import --dry-run",
+    "import --from ~/.cursor/mcp.json --out cursor.json",
   );
   addOptions(
     command,
@@ -174,14 +157,15 @@ function addShell(program: Command): void {
     program,
     "shell",
     "Control a Computer interactively",
-    ["shell", "shell --config computer.json --office demo"],
+    "shell",
+    "shell --config computer.json --office demo",
   );
   addOptions(
     addServerFlags(command),
     ...servingFlags(false),
     officeFlag(false),
     option("--history <file>", "the file that keeps the history of lines")
-      .default(defaultHistoryFile(process.env)),
+      .default(statePath(process.env, "shell_history")),
     option(
       "--history-values",
       "also keep parameters of tools, values and definitions in it",

@@ -34,22 +34,18 @@ const MAX_DEPTH = 64;
 /** The least bytes of an object or list, with what separates it. */
 const MIN_VALUE = 3;
 
-/** Arguments as a question shows them. */
-interface ShownArguments {
-  readonly facts: readonly Fact[];
-  /** Why they cannot be allowed; of these only the beginning is shown. */
-  readonly excess?: string;
-}
-
-/** Describes the arguments of a call; reads little more than {@linkcode MAX_BYTES} of them. */
-export function describeArguments(
-  params: Readonly<Record<string, unknown>>,
-): ShownArguments {
+/**
+ * Describes the arguments of a call; reads little more than {@linkcode MAX_BYTES} of them.
+ *
+ * @returns with why they cannot be allowed, where only the beginning is shown
+ */
+export function describeArguments(params: Readonly<Record<string, unknown>>) {
   const measure = new Measure();
   measure.add(params, 0);
   const { excess } = measure;
-  if (excess !== undefined) return { facts: beginning(params), excess };
-  return { facts: [...partsOf(params, 0, measure)] };
+  return excess === undefined
+    ? { facts: [...partsOf(params, 0, measure)] }
+    : { facts: beginning(params), excess };
 }
 
 /** Returns why the texts of a question are too much to be read, or nothing. */
@@ -214,22 +210,12 @@ function beginning(params: Readonly<Record<string, unknown>>): Fact[] {
   return [...facts, { name, depth: 0, text: "", length: 0 }];
 }
 
-/** The beginning and the end of a text; what is between them is left out. */
-interface Cut {
-  readonly head: string;
-  readonly tail: string;
-}
-
 /**
  * Cuts a text to so many columns at its beginning and at its end; line breaks become spaces.
  *
- * @returns undefined for a text of one line that has no more
+ * @returns both without what is between them; undefined for a text of one line that has no more
  */
-export function cutText(
-  text: string,
-  head: number,
-  tail: number,
-): Cut | undefined {
+export function cutText(text: string, head: number, tail: number) {
   const isLine = text.length <= 2 * (head + tail) && !text.includes("\n");
   if (isLine && textWidth(text) <= head + tail) return undefined;
   const first = firstUnits(text, 4 * head).replaceAll("\n", " ");

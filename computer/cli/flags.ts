@@ -6,7 +6,7 @@ import { addServerFlags } from "../../cli/server_flags.ts";
 import {
   DEFAULT_BLOB_STORE_BYTES,
   DEFAULT_UPLOAD_BYTES,
-  defaultOAuthDirectory,
+  statePath,
 } from "../util/defaults.ts";
 import { reasonOf } from "../util/values.ts";
 import { parseInputFlag } from "../util/inputs.ts";
@@ -55,7 +55,7 @@ export const signInFlags = (required = true): Option[] => [
   option(
     "--oauth-dir <dir>",
     "the directory that keeps authorizations for MCP servers",
-  ).default(defaultOAuthDirectory(process.env)),
+  ).default(statePath(process.env, "oauth")),
   new Option(
     "--input <id=value>",
     "the value of an input; repeatable; visible in the list of processes, unlike the environment variable SMCP_INPUT_<ID>",
@@ -155,13 +155,3 @@ export function defaultSkillHome(
     ? join(data, "a2c", "skills")
     : join(homedir(), ".a2c", "skills");
 }
-
-/** Returns the path of the history file, by the XDG convention. */
-export const defaultHistoryFile = (
-  env: Readonly<Record<string, string | undefined>>,
-): string =>
-  join(
-    env.XDG_STATE_HOME || join(homedir(), ".local", "state"),
-    "a2c-smcp",
-    "shell_history",
-  );

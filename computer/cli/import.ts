@@ -158,22 +158,18 @@ function foundLines({ config: { inputs }, found }: Imported): string[] {
   ];
 }
 
-function changeLines({ prefixed, identified }: Imported): string[] {
-  const lines: string[] = [];
-  if (prefixed.length > 0) {
-    const them = prefixed.join(", ");
-    lines.push(
-      `The same MCP server more than once: ${them}; each gets "tool_prefix": "auto", or their tools would clash.`,
-    );
-  }
-  if (identified.length > 0) {
-    const them = identified.join(", ");
-    lines.push(
-      `Names that differ only in punctuation: ${them}; each gets a "bundle_id", or it would not start.`,
-    );
-  }
-  return lines;
-}
+const changeLines = ({ prefixed, identified }: Imported): string[] => [
+  ...prefixed.length === 0 ? [] : [
+    `The same MCP server more than once: ${
+      prefixed.join(", ")
+    }; each gets "tool_prefix": "auto", or their tools would clash.`,
+  ],
+  ...identified.length === 0 ? [] : [
+    `Names that differ only in punctuation: ${
+      identified.join(", ")
+    }; each gets a "bundle_id", or it would not start.`,
+  ],
+];
 
 const filesToRead = (from: string | undefined): KnownFile[] =>
   from !== undefined
@@ -253,17 +249,13 @@ async function isOffice({ url }: OfficeEntry): Promise<boolean> {
   try {
     const response = await fetch(new URL("/health", url), { signal });
     const health = await response.json().catch(() => undefined);
-    return response.ok && isHealthOfServer(health);
+    // Others may have a version, too.
+    const { status, protocol_version: version } = Object(health);
+    return response.ok && typeof status === "string" &&
+      typeof version === "string" && PLAIN_VERSION.test(version);
   } catch {
     return isPrivateHost(url.hostname);
   }
-}
-
-/** Returns whether that is what a Server of A2C-SMCP answers; others may have a version, too. */
-function isHealthOfServer(health: unknown): boolean {
-  const { status, protocol_version } = Object(health);
-  return typeof status === "string" && typeof protocol_version === "string" &&
-    PLAIN_VERSION.test(protocol_version);
 }
 
 /** Describes imported MCP servers, and names their values that may be secret. */

@@ -159,14 +159,21 @@ export async function loadHostConfig(
   const ids = config.inputs.map(({ id }) => id);
   const stray = Object.keys(values).find((id) => !ids.includes(id));
   if (stray === undefined) return config;
-  const meant = nearestWord(stray, ids);
-  const known = ids.map((id) => `"${id}"`).join(", ") || "no inputs";
-  const hint = meant === undefined
-    ? `it has ${known}`
-    : `did you mean "${meant}"?`;
+  const hint = hintFor(stray, ids, "no inputs");
   throw new UsageError(
     `--input ${stray}=…: ${file} has no input "${stray}"; ${hint}`,
   );
+}
+
+/** Returns what there is in place of an unknown name: the closest one, or all of them. */
+export function hintFor(
+  name: string,
+  known: readonly string[],
+  none: string,
+): string {
+  const meant = nearestWord(name, known);
+  if (meant !== undefined) return `did you mean "${meant}"?`;
+  return `it has ${known.map((each) => `"${each}"`).join(", ") || none}`;
 }
 
 /**

@@ -14,7 +14,6 @@ import { firstSignal } from "../../cli/signals.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { abortable } from "../../shared/async.ts";
-import { nearestWord } from "../../shared/checks.ts";
 import { bundleIdOf } from "../config/config.ts";
 import { prepareConfig } from "../config/fill_inputs.ts";
 import { InputStore } from "../config/input_store.ts";
@@ -26,6 +25,7 @@ import { OAuthSession } from "../host/oauth/authorizations.ts";
 import { AuthorizationError } from "../host/oauth/authorized_fetch.ts";
 import { guardSecrets, secretsIn } from "../util/secrets.ts";
 import {
+  hintFor,
   type HostFlags,
   loadHostConfig,
   person,
@@ -155,14 +155,8 @@ function findServer(
   const found = servers.find(({ name }) => name === wanted) ??
     servers.find((server) => bundleIdOf(server) === wanted);
   if (!found) {
-    const names = servers.map(({ name }) => name);
-    const meant = nearestWord(wanted, names);
-    const known = names.map((name) => `"${name}"`).join(", ") || "none";
-    throw new UsageError(
-      `${file} has no MCP server "${wanted}"; ${
-        meant === undefined ? `it has ${known}` : `did you mean "${meant}"?`
-      }`,
-    );
+    const hint = hintFor(wanted, servers.map(({ name }) => name), "none");
+    throw new UsageError(`${file} has no MCP server "${wanted}"; ${hint}`);
   }
   if (found.type === "stdio") {
     throw new UsageError(

@@ -5,7 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import * as fs from "node:fs/promises";
-import { unwritable } from "../../cli/explain_failure.ts";
+import { fileErrorCode, unwritable } from "../../cli/explain_failure.ts";
 import { replaceFile } from "../../shared/bytes.ts";
 
 /** Where a configuration is written. */
@@ -39,8 +39,7 @@ export async function writeConfig(
       await replaceFile(fs, place, text, 0o600);
     } else await fs.writeFile(out, text, { mode: 0o600, flag: "wx" });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : "";
-    if (code === "EEXIST") throw taken(target);
+    if (fileErrorCode(error) === "EEXIST") throw taken(target);
     throw unwritable(error, out, "--out");
   }
 }

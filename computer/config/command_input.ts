@@ -19,12 +19,20 @@ const MAX_OUTPUT_BYTES = 1_048_576;
  * the signal's reason on abort
  */
 export async function commandOutput(
-  command: CommandLine,
+  { command, args }: CommandLine,
   signal: AbortSignal,
 ): Promise<string> {
   signal.throwIfAborted();
   const guard = new ProcessGuard();
-  const child = guard.start(() => start(command, guard.environment));
+  const child = guard.start(() =>
+    spawn(command, [...args ?? []], {
+      env: { ...process.env, ...guard.environment },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: HAS_GROUPS,
+      windowsHide: true,
+      shell: args === undefined,
+    })
+  );
   const chunks: Uint8Array[] = [];
   const diagnostics = new TextTail();
   const failed = (reason: string) =>
@@ -55,19 +63,6 @@ export async function commandOutput(
   const text = Buffer.concat(chunks).toString().trim();
   if (text !== "") return text;
   throw failed("it printed nothing");
-}
-
-function start(
-  { command, args }: CommandLine,
-  mark: Readonly<Record<string, string>>,
-): ChildProcess {
-  return spawn(command, [...args ?? []], {
-    env: { ...process.env, ...mark },
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: HAS_GROUPS,
-    windowsHide: true,
-    shell: args === undefined,
-  });
 }
 
 /** Resolves to a description of the failure, or to undefined on success. */

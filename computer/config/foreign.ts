@@ -64,7 +64,7 @@ export function draftForeign(
   entry: unknown,
   field: "servers" | "mcpServers" | "mcp_servers",
   variables: VariableInputs,
-): ForeignDraft {
+) {
   const source = isRecord(entry) ? entry : {};
   const problems = unknownIn(source, GUARD_FIELDS, "foreign");
   const urlField = URL_FIELDS.find((name) => name in source);
@@ -96,6 +96,7 @@ export function draftForeign(
     names(source, name, problems)
   );
   return {
+    /** The MCP server in our own format without its name, not validated. */
     entry: present({
       type,
       server_parameters: value,
@@ -106,22 +107,13 @@ export function draftForeign(
       ...approvals(source, problems),
       forbidden_tools,
     }),
+    /** Its `server_parameters` with the variables of the other format. */
     raw,
+    /** The places of the fields of `entry` in the other format. */
     sources,
+    /** Problems of the conversion, with paths below the server. */
     problems,
   };
-}
-
-/** An MCP server of another format, converted to our own. */
-interface ForeignDraft {
-  /** The MCP server without its name, not validated. */
-  readonly entry: Record<string, unknown>;
-  /** Its `server_parameters` with the variables of the other format. */
-  readonly raw: Record<string, unknown>;
-  /** The places of the fields of `entry` in the other format. */
-  readonly sources: SourceMap;
-  /** Problems of the conversion, with paths below the server. */
-  readonly problems: readonly ConfigProblem[];
 }
 
 function readType(

@@ -84,22 +84,12 @@ export interface ForeignConfig {
   readonly config: ComputerConfig<MCPServerConfig>;
 }
 
-/** The result of a merge. */
-export interface MergedConfig {
-  /** The merged configuration. */
-  readonly config: ComputerConfig<MCPServerConfig>;
-  /** For each configuration, the new names of its MCP servers by their old names. */
-  readonly names: readonly ReadonlyMap<string, string>[];
-}
-
 /**
  * Merges configurations. Equal entries are kept once; different ones with the same name get the
  * configuration's suffix. Inputs for the same environment variable get a number if their defaults
  * differ: with a suffix, they would no longer find their variable.
  */
-export function mergeConfigs(
-  configs: readonly ForeignConfig[],
-): MergedConfig {
+export function mergeConfigs(configs: readonly ForeignConfig[]) {
   const inputs = new Map<string, MCPServerInput>();
   const servers = new Map<string, MCPServerConfig>();
   const names = configs.map(({ suffix, config }) => {
@@ -123,6 +113,7 @@ export function mergeConfigs(
   });
   return {
     config: { inputs: [...inputs.values()], servers: [...servers.values()] },
+    /** For each configuration, the new names of its MCP servers by their old names. */
     names,
   };
 }

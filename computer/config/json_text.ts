@@ -8,14 +8,14 @@ import {
 } from "jsonc-parser";
 import { ConfigError, type ConfigPath, type ConfigProblem } from "./problem.ts";
 
-/** Parsed JSON, with the places of its values. */
-interface ReadJson {
+/** Parsed JSON or TOML, with the places of its values. */
+export interface ReadData {
   /** The value; of a duplicate key, the last one. */
   readonly value: unknown;
   /** Duplicate keys. */
   readonly problems: readonly ConfigProblem[];
-  /** Returns line and column of a problem. */
-  readonly locate: (problem: ConfigProblem) => string;
+  /** Returns line and column of a problem, if known. */
+  readonly locate: (problem: ConfigProblem) => string | undefined;
 }
 
 /**
@@ -24,7 +24,7 @@ interface ReadJson {
  * @param file name for errors
  * @throws {ConfigError} when the text is not JSON
  */
-export function readJsonText(text: string, file: string): ReadJson {
+export function readJsonText(text: string, file: string): ReadData {
   const position = ({ offset }: { offset: number }) => {
     const before = text.slice(0, offset).split("\n");
     return `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;

@@ -3,17 +3,17 @@ import { basename, dirname, resolve, sep } from "node:path";
 import { homedir } from "node:os";
 import { readFile, realpath } from "node:fs/promises";
 import { type FSWatcher, watch } from "node:fs";
-import { type ReadConfig, readConfig, vrlProblems } from "./parse_config.ts";
-import { ConfigError, type ConfigProblem } from "./problem.ts";
+import {
+  type ReadConfig,
+  readConfig,
+  requireValid,
+  vrlProblems,
+} from "./parse_config.ts";
+import { ConfigError } from "./problem.ts";
 import { reasonOf } from "../util/values.ts";
+import { whyUnreadable } from "../../cli/explain_failure.ts";
 import type { MCPServerConfig } from "../../protocol/mod.ts";
 import { coalesce } from "../../shared/async.ts";
-
-/** A configuration read from text. */
-interface ReadText extends ReadConfig<MCPServerConfig> {
-  /** Returns line and column of a problem. */
-  readonly locate: (problem: ConfigProblem) => string | undefined;
-}
 
 /**
  * Loads a configuration file: JSON, comments and trailing commas allowed, in our own format or
@@ -28,7 +28,8 @@ interface ReadText extends ReadConfig<MCPServerConfig> {
 export async function loadComputerConfig(
   file: string,
 ): Promise<ComputerConfig<MCPServerConfig>> {
-  return valid(await readConfigText(await readConfigFile(file), file), file);
+  const read = await readConfigText(await readConfigFile(file), file);
+  return requireValid(read, file);
 }
 
 /**
@@ -43,17 +44,7 @@ export async function parseComputerConfigText(
 ): Promise<ComputerConfig<MCPServerConfig>> {
   const read = await readConfigText(text, file);
   const vrl = await vrlProblems(read.config.servers, read.places);
-  return valid(read, file, vrl);
-}
-
-function valid(
-  { config, problems, clashes, locate }: ReadText,
-  file: string,
-  more: readonly ConfigProblem[] = [],
-): ComputerConfig<MCPServerConfig> {
-  const all = [...problems, ...clashes, ...more];
-  if (all.length > 0) throw new ConfigError(file, all, locate);
-  return config;
+  return requireValid(read, file, vrl);
 }
 
 /**
@@ -66,28 +57,17 @@ export async function readConfigText(
   text: string,
   file: string,
   workspaceOf: (file: string) => string | undefined = fileFolder,
-): Promise<ReadText> {
-  const { value, problems, locate } = await readData(text, file);
+): Promise<ReadConfig<MCPServerConfig>> {
+  // What parses a file is loaded only where there is one of its kind.
+  const { value, problems, locate } = file.endsWith(".toml")
+    ? (await import("./toml_text.ts")).readTomlText(text, file)
+    : (await import("./json_text.ts")).readJsonText(text, file);
   const read = readConfig(value, {
     workspaceFolder: workspaceOf(resolve(file)),
     userHome: homedir(),
     pathSeparator: sep,
   });
   return { ...read, problems: [...problems, ...read.problems], locate };
-}
-
-/** Reads JSON or, by the name of the file, TOML; only then is what parses it loaded. */
-async function readData(
-  text: string,
-  file: string,
-): Promise<Pick<ReadText, "problems" | "locate"> & { value: unknown }> {
-  if (file.endsWith(".toml")) {
-    const { readTomlText } = await import("./toml_text.ts");
-    const value = readTomlText(text, file);
-    return { value, problems: [], locate: () => undefined };
-  }
-  const { readJsonText } = await import("./json_text.ts");
-  return readJsonText(text, file);
 }
 
 /** Returns the folder of a file, or the project that VS Code or Cursor keep it for. */
@@ -116,9 +96,7 @@ export async function readConfigFile(file: string): Promise<string> {
   try {
     bytes = await readFile(file);
   } catch (error) {
-    throw cannotRead(
-      READ_ERRORS[`${Object(error).code}`] ?? reasonOf(error),
-    );
+    throw cannotRead(whyUnreadable(error) ?? reasonOf(error));
   }
   // PowerShell writes this by ">".
   if (UTF_16.includes([...bytes.subarray(0, 2)].join())) {
@@ -129,12 +107,6 @@ export async function readConfigFile(file: string): Promise<string> {
 
 /** The first bytes of a text in UTF-16. */
 const UTF_16 = ["255,254", "254,255"];
-
-const READ_ERRORS: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
-  EISDIR: "it is a directory; name a file in it",
-  EACCES: "this user may not read it",
-};
 
 /** Receives the new configuration, or the reason why it is invalid. */
 interface ConfigListener {

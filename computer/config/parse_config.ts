@@ -50,6 +50,8 @@ export interface ReadConfig<S extends ServerConfig = ServerConfig> {
   readonly clashes: readonly ConfigProblem[];
   /** The place of each MCP server by name. */
   readonly places: ReadonlyMap<string, ConfigPath>;
+  /** Returns line and column of a problem in a text, if known. */
+  readonly locate?: (problem: ConfigProblem) => string | undefined;
 }
 
 const NO_CONTEXT: ForeignContext = {
@@ -68,9 +70,22 @@ export function parseComputerConfig(
   data: unknown,
   source = "configuration",
 ): ComputerConfig<MCPServerConfig> {
-  const { config, problems, clashes } = readConfig(data);
-  const all = [...problems, ...clashes];
-  if (all.length > 0) throw new ConfigError(source, all);
+  return requireValid(readConfig(data), source);
+}
+
+/**
+ * Returns a configuration.
+ *
+ * @param source names the origin in messages
+ * @throws {ConfigError} that lists every problem, and `more`
+ */
+export function requireValid<S extends ServerConfig>(
+  { config, problems, clashes, locate }: ReadConfig<S>,
+  source: string,
+  more: readonly ConfigProblem[] = [],
+): ComputerConfig<S> {
+  const all = [...problems, ...clashes, ...more];
+  if (all.length > 0) throw new ConfigError(source, all, locate);
   return config;
 }
 
@@ -80,9 +95,7 @@ export function parseComputerConfig(
  * @throws {ConfigError} that lists every problem
  */
 export function parseOptions(data: unknown): ComputerConfig {
-  const { config, problems } = readProgramConfig(data);
-  if (problems.length > 0) throw new ConfigError("options", problems);
-  return config;
+  return requireValid({ ...readProgramConfig(data), clashes: [] }, "options");
 }
 
 /**

@@ -32,14 +32,6 @@ const WORKSPACE: Readonly<Record<string, string>> = {
 /** `${TOKEN}` and `${TOKEN:-default}` of Claude Code; lower-case names are left to the shell. */
 const BARE_NAME = /^([A-Z_][A-Z0-9_]*)(?::-([^]*))?$/;
 
-/** An unknown variable of another format. */
-interface UnknownVariable {
-  /** The place of its text. */
-  readonly path: ConfigPath;
-  /** With `${` and `}`. */
-  readonly variable: string;
-}
-
 /**
  * Replaces the variables in `server_parameters`; unknown ones stay, and are listed.
  *
@@ -53,8 +45,9 @@ export function replaceVariables(
   parameters: Record<string, unknown>,
   inputs: VariableInputs,
   isBare: boolean,
-): { readonly value: unknown; readonly unknown: readonly UnknownVariable[] } {
-  const unknown: UnknownVariable[] = [];
+) {
+  /** With the places of their texts; each with `${` and `}`. */
+  const unknown: { path: ConfigPath; variable: string }[] = [];
   const value = mapTexts(parameters, (text, path) => {
     if (path[0] === "inherit_env") return text; // the schema refuses any text
     return text.replaceAll(VARIABLE, (variable, name: string) => {

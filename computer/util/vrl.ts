@@ -27,8 +27,14 @@ export async function transformResult(
 ): Promise<CallToolResult> {
   try {
     const { execute } = await loadCompiler();
-    const { event } = execute(program, vrlEvent(result, tool, parameters));
-    return withTransformed(result, event);
+    const { event } = execute(program, {
+      ...result,
+      isError: result.isError ?? false,
+      tool_name: tool,
+      parameters,
+    });
+    const output = JSON.stringify(event ?? null); // of any type
+    return withResultMeta(result, { [VRL_TRANSFORMED]: output });
   } catch (error) {
     log.warn(
       "The VRL program of MCP server {server} failed on a result of {tool}: {reason}",
@@ -40,29 +46,6 @@ export async function transformResult(
 
 /** Key of the result's metadata for the output of its VRL program (protocol §7). */
 const VRL_TRANSFORMED = "a2c_vrl_transformed";
-
-/**
- * Creates the event that a VRL program gets: the result and the call (protocol §7).
- *
- * @param tool the original name, not the alias
- */
-export const vrlEvent = (
-  result: CallToolResult,
-  tool: string,
-  parameters: Record<string, unknown>,
-): Record<string, unknown> => ({
-  ...result,
-  isError: result.isError ?? false,
-  tool_name: tool,
-  parameters,
-});
-
-/** Adds the output of a VRL program, of any type, as a JSON string (protocol §7). */
-export const withTransformed = (
-  result: CallToolResult,
-  event: unknown,
-): CallToolResult =>
-  withResultMeta(result, { [VRL_TRANSFORMED]: JSON.stringify(event ?? null) });
 
 type Compiler = typeof import("@bpinternal/verel");
 

@@ -7,6 +7,10 @@ import {
   SdkHttpError,
   SUBSCRIPTION_ID_META_KEY,
 } from "@modelcontextprotocol/client";
+import {
+  CREDENTIAL_REMEDIES,
+  NETWORK_REMEDIES,
+} from "../../shared/remedies.ts";
 import { messageOf } from "../tools/result.ts";
 
 /** Answers the messages of the program that has started the pipe. */
@@ -56,22 +60,6 @@ export const changesOn = ({ id, params }: JSONRPCRequest): JSONRPCMessage[] =>
     { _meta: { [SUBSCRIPTION_ID_META_KEY]: id } },
   );
 
-/** The remedy for a status, which the Server's own words may lack. */
-const REMEDIES: Readonly<Record<number, string>> = {
-  401:
-    "give a key that the Server knows with --api-key (SMCP_API_KEY), or a valid token with --token (SMCP_TOKEN)",
-  403: "ask the Server's operator to allow it",
-};
-
-/** Codes of the operating system, in words. */
-const NETWORK: Readonly<Record<string, string>> = {
-  ECONNREFUSED:
-    "connection refused; start a Server, or correct the address with --url",
-  ECONNRESET: "the connection ended before the answer",
-  ENOTFOUND: "unknown host; correct the address with --url",
-  ETIMEDOUT: "no answer",
-};
-
 /** The code of an error of the operating system, such as `ECONNREFUSED`. */
 export function codeOf(error: unknown): string | undefined {
   const { code, cause }: { code?: unknown; cause?: unknown } = Object(error);
@@ -86,14 +74,14 @@ export function explain(url: URL, error: unknown): string {
     const body = typeof text === "string" ? text : "";
     return explainStatus(url, error.status, body);
   }
-  const why = NETWORK[codeOf(error) ?? ""] ?? messageOf(error);
+  const why = NETWORK_REMEDIES[codeOf(error) ?? ""] ?? messageOf(error);
   return `Cannot reach the Server at ${url.origin}: ${why}`;
 }
 
 /** Describes why the Server refused a request, by its status and the body of its answer. */
 export function explainStatus(url: URL, status: number, body: string): string {
   const reason = messageIn(body) ?? `HTTP status ${status} from ${url.origin}`;
-  const remedy = REMEDIES[status];
+  const remedy = CREDENTIAL_REMEDIES[status];
   return remedy === undefined ? reason : `${reason}; ${remedy}`;
 }
 

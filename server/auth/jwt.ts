@@ -47,15 +47,9 @@ const JWT_NAMES = {
 
 const SYMMETRIC = /^HS(256|384|512)$/;
 const ASYMMETRIC = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "ES256",
-  "ES384",
-  "ES512",
+  ...["RS", "PS", "ES"].flatMap((kind) =>
+    ["256", "384", "512"].map((bits) => kind + bits)
+  ),
   "EdDSA",
   "Ed25519",
 ];

@@ -86,7 +86,9 @@ export function serverCommand(
   program.enablePositionalOptions();
   addSettings(program);
   addService(program, serverService);
-  addOperatorCommands(program);
+  addViews(program);
+  addChanges(program);
+  addKeys(program);
   addCompletion(program, printContent);
   return program;
 }
@@ -133,25 +135,6 @@ const serverService: ServiceRole<ServerFlags> = {
 const ROLES = ["agent", "computer", "operator"];
 const DAY_SECONDS = 86_400;
 
-/** Adds the commands for operators to the server's command; each loads its code when it runs. */
-function addOperatorCommands(program: Command): void {
-  addLists(program);
-  addWatch(program);
-  addKick(program);
-  addCancel(program);
-  const key = addHelp(
-    program.command("key"),
-    "Make, list and revoke API keys",
-    [
-      "smcp-server key add laptop --roles computer --offices 'team-*'",
-      "smcp-server key list",
-    ],
-  );
-  addKeyAdd(key);
-  addKeyList(key);
-  addKeyRevoke(key);
-}
-
 const operatorCommand = (
   program: Command,
   name: string,
@@ -162,7 +145,8 @@ const operatorCommand = (
 
 const loadOperate = () => import("./operate.ts");
 
-function addLists(program: Command): void {
+/** Adds the commands that show what a running Server has; each loads its code when it runs. */
+function addViews(program: Command): void {
   operatorCommand(
     program,
     "offices",
@@ -182,9 +166,6 @@ function addLists(program: Command): void {
         (await loadOperate())[name](office, flags)
       );
   }
-}
-
-function addWatch(program: Command): void {
   operatorCommand(
     program,
     "watch",
@@ -198,7 +179,8 @@ function addWatch(program: Command): void {
     );
 }
 
-function addKick(program: Command): void {
+/** Adds the commands that change something in offices. */
+function addChanges(program: Command): void {
   operatorCommand(
     program,
     "kick",
@@ -220,9 +202,6 @@ function addKick(program: Command): void {
     .action(async (office, name, flags) =>
       (await loadOperate()).kick(office, name, flags)
     );
-}
-
-function addCancel(program: Command): void {
   operatorCommand(
     program,
     "cancel",
@@ -241,6 +220,35 @@ const loadKeys = () => import("./keys.ts");
 const keysFile = (): Option =>
   flag("--api-keys <file>", "the JSON file of --api-keys")
     .makeOptionMandatory();
+
+/** Adds the commands for API keys, most of them without a Server. */
+function addKeys(program: Command): void {
+  const key = addHelp(
+    program.command("key"),
+    "Make, list and revoke API keys",
+    [
+      "smcp-server key add laptop --roles computer --offices 'team-*'",
+      "smcp-server key list",
+    ],
+  );
+  addKeyAdd(key);
+  addHelp(key.command("list"), "List the keys, with their rights and expiry", [
+    "smcp-server key list --api-keys keys.json",
+  ]).addOption(keysFile()).addOption(json())
+    .action(async (flags) => (await loadKeys()).keyList(flags));
+  operatorCommand(
+    key,
+    "revoke",
+    "Remove a key from its file, and make a running Server refuse it",
+    "smcp-server key revoke laptop   # until the Server reads its keys again",
+    "smcp-server key revoke laptop --api-keys keys.json   # permanently",
+  ).argument("<id>", "its id")
+    .addOption(
+      new Option("--api-keys <file>", "remove it from this file, first"),
+    )
+    .addOption(reason())
+    .action(async (id, flags) => (await loadKeys()).keyRevoke(id, flags));
+}
 
 function addKeyAdd(key: Command): void {
   addHelp(key.command("add"), "Make a key, print it once, and store its hash", [
@@ -273,28 +281,6 @@ function addKeyAdd(key: Command): void {
     )
     .addOption(json())
     .action(async (id, flags) => (await loadKeys()).keyAdd(id, flags));
-}
-
-function addKeyList(key: Command): void {
-  addHelp(key.command("list"), "List the keys, with their rights and expiry", [
-    "smcp-server key list --api-keys keys.json",
-  ]).addOption(keysFile()).addOption(json())
-    .action(async (flags) => (await loadKeys()).keyList(flags));
-}
-
-function addKeyRevoke(key: Command): void {
-  operatorCommand(
-    key,
-    "revoke",
-    "Remove a key from its file, and make a running Server refuse it",
-    "smcp-server key revoke laptop   # until the Server reads its keys again",
-    "smcp-server key revoke laptop --api-keys keys.json   # permanently",
-  ).argument("<id>", "its id")
-    .addOption(
-      new Option("--api-keys <file>", "remove it from this file, first"),
-    )
-    .addOption(reason())
-    .action(async (id, flags) => (await loadKeys()).keyRevoke(id, flags));
 }
 
 const reason = (): Option =>

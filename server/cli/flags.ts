@@ -19,6 +19,7 @@ import {
   option as flag,
   publicUrlOption,
 } from "../../cli/flags.ts";
+import { fileErrorCode, whyUnreadable } from "../../cli/explain_failure.ts";
 import { UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import type { ProtocolName } from "../../protocol/mod.ts";
@@ -441,7 +442,9 @@ export function readText(flag: string, file: string): string {
   } catch (error) {
     const name = FILE_NAME.test(file) ? `${plain(file)}, ` : "";
     throw new TypeError(
-      `Cannot read ${name}the file of ${flag}: ${whyUnreadable(error)}`,
+      `Cannot read ${name}the file of ${flag}: ${
+        whyUnreadable(error) ?? fileErrorCode(error)
+      }`,
     );
   }
 }
@@ -458,22 +461,3 @@ export function naming<T>(file: string, load: () => T): T {
     throw new TypeError(`${plain(file)}: ${error.message}`);
   }
 }
-
-/** Returns why a file cannot be read. */
-export function whyUnreadable(error: unknown): string {
-  const code = codeOf(error);
-  return READ_ERRORS[code] ?? code;
-}
-
-/** Returns the code of an error of the file system; `NotCapable` where Deno denied access. */
-export function codeOf(error: unknown): string {
-  const { name, code }: { name?: unknown; code?: unknown } = Object(error);
-  return name === "NotCapable" ? name : String(code);
-}
-
-const READ_ERRORS: Readonly<Record<string, string>> = {
-  NotCapable: "run again with the --allow-read flag",
-  ENOENT: "there is no such file",
-  EACCES: "this user may not read it",
-  EISDIR: "it is a directory",
-};

@@ -6,13 +6,18 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
-import { isNothingThere, unwritable } from "../../cli/explain_failure.ts";
+import {
+  fileErrorCode,
+  isNothingThere,
+  unwritable,
+  whyUnreadable,
+} from "../../cli/explain_failure.ts";
 import { print as printLine, printError, printJson } from "../../cli/print.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import type * as z from "../../protocol/schema.ts";
 import { type ApiKey, apiKeys, parseApiKeys } from "../auth/api_keys.ts";
-import { codeOf, naming, whyUnreadable } from "./flags.ts";
+import { naming } from "./flags.ts";
 import {
   missingNodes,
   OperatorClient,
@@ -189,14 +194,16 @@ async function readKeys(
   try {
     text = await fs.readFile(file, "utf8");
   } catch (error) {
-    const isAbsent = codeOf(error) === "ENOENT";
+    const isAbsent = fileErrorCode(error) === "ENOENT";
     if (isAbsent && mayBeNew) return [];
     throw new UsageError(
       isAbsent
         ? `${
           plain(file)
         }, the file of --api-keys, does not exist; the command "key add" makes it`
-        : `cannot read the file of --api-keys: ${whyUnreadable(error)}`,
+        : `cannot read the file of --api-keys: ${
+          whyUnreadable(error) ?? fileErrorCode(error)
+        }`,
     );
   }
   return orUsageError(() => naming(file, () => checked(parseApiKeys(text))));

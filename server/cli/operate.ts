@@ -152,7 +152,8 @@ export async function watch(
   ];
   let last: string | undefined;
   while (true) {
-    const stream = await client.stream(`/events${query}`, last);
+    const headers = last ? { "Last-Event-ID": last } : {};
+    const stream = await client.send(`/events${query}`, undefined, headers);
     stream.setEncoding("utf8");
     try {
       for await (const { id, kind, data } of eventsOf(stream)) {
@@ -217,10 +218,10 @@ export function eventLine(
 }
 
 /** The nodes of a cluster that an answer of the operator API lacks. */
-interface MissingNodes {
-  readonly unanswered?: readonly string[];
-  readonly not_operated?: readonly string[];
-}
+type MissingNodes = Pick<
+  z.output<typeof schemas.done>,
+  "unanswered" | "not_operated"
+>;
 
 /** Names nodes that an answer lacks: those without an answer, and those that operators cannot ask. */
 export const missingNodes = (
@@ -342,22 +343,18 @@ export class OperatorClient {
     schema: S,
     body?: unknown,
   ): Promise<z.output<S>> {
-    const response = await this.#send(path, body);
+    const response = await this.send(path, body);
     const result = schema.safeParse(await readAnswer(response));
     if (result.success) return result.data;
     throw this.#noOperatorApi();
   }
 
-  /** Opens a stream of events. */
-  stream(
-    path: string,
-    lastEventId: string | undefined,
-  ): Promise<IncomingMessage> {
-    const headers = lastEventId ? { "Last-Event-ID": lastEventId } : {};
-    return this.#send(path, undefined, headers);
-  }
-
-  async #send(
+  /**
+   * Sends a request.
+   *
+   * @throws {Error} that explains a refusal
+   */
+  async send(
     path: string,
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},

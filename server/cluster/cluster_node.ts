@@ -13,18 +13,19 @@ import {
   RegistryUnavailableError,
 } from "./directory.ts";
 import type { LinkEvents, Sent } from "./link.ts";
-import { type About, aboutOf, causeOf, NodeLog, Tally } from "./node_log.ts";
+import { type About, aboutOf, causeOf, NodeLog } from "./node_log.ts";
 import { type Connect, type FenceReason, Term } from "./term.ts";
 import type { LocalOffices } from "../office/office.ts";
 import type { Offices } from "../office/peer.ts";
-import type {
-  AgreedSettings,
-  ClaimOutcome,
-  ClusterFigures,
-  ClusterHindrance,
-  ClusterMember,
-  ClusterStatus,
-  OtherNodes,
+import {
+  type AgreedSettings,
+  type ClaimOutcome,
+  type ClusterFigures,
+  type ClusterHindrance,
+  type ClusterMember,
+  type ClusterStatus,
+  type OtherNodes,
+  Tally,
 } from "../shared/cluster.ts";
 
 /** How long it takes at least from one try to join to the next. */
@@ -89,7 +90,7 @@ export class ClusterNode implements ClusterMember, TunnelNode {
   }
 
   get others(): OtherNodes {
-    return this.#tunnel.others;
+    return this.#tunnel;
   }
 
   isServing(): boolean {

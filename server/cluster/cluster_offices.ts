@@ -92,11 +92,6 @@ export class ClusterOffices implements Offices, OtherNodes {
     return this.#closing.signal.aborted;
   }
 
-  /** The other nodes, for those who operate this one. */
-  get others(): OtherNodes {
-    return this;
-  }
-
   /** Returns the offices of all nodes, of which `local` has those whose home is here. */
   start(local: LocalOffices): Offices {
     this.#local = local;
@@ -233,6 +228,10 @@ export class ClusterOffices implements Offices, OtherNodes {
 
   answerWith(answer: (question: unknown) => unknown): void {
     this.#answer = answer;
+  }
+
+  hasRetired(node: string): boolean {
+    return this.node.hasRetired?.(node) === true;
   }
 
   /** Answers a question of another node. */
@@ -399,11 +398,21 @@ const openingOf = (
 export interface TunnelNode extends Directory, Messenger {
   /** Returns whether this node may serve now; to be called at each event, since timers may be late. */
   isServing(): boolean;
+  /** Returns whether a node that is not there any more had nothing left to do. */
+  hasRetired?(node: string): boolean;
 }
 
 /** What carries events between the offices of a cluster, as its node drives it. No method throws. */
 export type NodeTunnel = Pick<
   ClusterOffices,
-  | ("others" | "counts" | "start" | "received" | "failed")
-  | ("homeLost" | "fence" | "close")
+  | keyof OtherNodes
+  | (
+    | "counts"
+    | "start"
+    | "received"
+    | "failed"
+    | "homeLost"
+    | "fence"
+    | "close"
+  )
 >;

@@ -62,7 +62,7 @@ interface Unconfirmed {
  * found out: the next frame of messages shows it, or a beat. A node that misses something requests it.
  */
 export class Link {
-  /** Whether the peer has answered. */
+  /** Whether the peer has answered; to be reset where frames may be missing, until it answers again. */
   isOpen = false;
   readonly #port: LinkPort;
   readonly #sender: number;
@@ -136,11 +136,6 @@ export class Link {
     this.#inbox.close();
     this.#outbox.clear();
     this.#unconfirmed.length = 0;
-    this.isOpen = false;
-  }
-
-  /** Waits for another answer of the peer, since frames may be missing; it goes on then. */
-  reset(): void {
     this.isOpen = false;
   }
 

@@ -1,6 +1,6 @@
 /**
- * What an operator reads and a node counts of its cluster: the lines of the log, each with its remedy,
- * the tally, and the settings that should be alike.
+ * What an operator reads of a cluster: the lines of the log, each with its remedy, and the settings that
+ * should be alike.
  *
  * @module
  */
@@ -123,24 +123,6 @@ export class NodeLog {
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? causeOf(error.cause) : error.message;
-}
-
-/** The counts of a node; the tunnel, the links and the directory have the rest. */
-export class Tally {
-  messagesOut = 0;
-  messagesIn = 0;
-  bytesOut = 0;
-  bytesIn = 0;
-  messagesFull = 0;
-  messagesAway = 0;
-  linksLost = 0;
-  nodesSilent = 0;
-  nodesGone = 0;
-  homesLost = 0;
-  beatsFailed = 0;
-  dataLost = 0;
-  fences = 0;
-  misrouted = 0;
 }
 
 /** What a node publishes about itself. */

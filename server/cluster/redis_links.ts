@@ -345,7 +345,7 @@ class RedisLinks implements Messenger, AsyncDisposable {
     if (isConnected !== wasConnected) this.#events.connected(isConnected);
     for (const { link, watch } of [...this.#peers.values()]) {
       watch.forgetLooks();
-      link.reset();
+      link.isOpen = false;
       if (isConnected) link.beat();
     }
   }

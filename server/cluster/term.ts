@@ -21,8 +21,8 @@ import {
   differences,
   type NodeLog,
   readAbout,
-  type Tally,
 } from "./node_log.ts";
+import type { Tally } from "../shared/cluster.ts";
 
 /** What a node has under one id. */
 export interface Connected {

@@ -36,7 +36,7 @@ import { HOST } from "../../shared/http.ts";
 import { OpenExchanges } from "./expiry.ts";
 
 /** How a gateway is made, and what it shares with other parts. */
-interface GatewaySetup {
+export interface GatewaySetup {
   /** Makes it. */
   readonly start: (host: GatewayHost) => Gateway;
   /** The identity of its Agents: one object for all, by which they are recognized. */
@@ -134,10 +134,7 @@ export class GatewayRoutes {
     const { incoming, outgoing }: Partial<Exchange> = c.env ?? {};
     try {
       if (incoming === undefined || outgoing === undefined) {
-        refuse(500, {
-          code: ErrorCode.INTERNAL_ERROR,
-          message: "The app must be served by @hono/node-server",
-        });
+        refuse(500, "The app must be served by @hono/node-server");
       }
       const refused = judgeHost(incoming, this.#parts) ??
         judgeOrigin(incoming, this.#parts);
@@ -162,10 +159,7 @@ export class GatewayRoutes {
     if (excess) refuse(429, excess.toPayload(), { "Retry-After": "1" });
     if (Number(incoming.headers["content-length"]) > maxMessageBytes) {
       // It is not read, so that the client gets the answer.
-      refuse(413, {
-        code: ErrorCode.BAD_REQUEST,
-        message: `The body is too large: at most ${maxMessageBytes} bytes`,
-      });
+      refuse(413, `The body is too large: at most ${maxMessageBytes} bytes`);
     }
     this.#open.add(outgoing, identity);
     return await this.#gateway.handle(request, { office, ...caller });
@@ -218,7 +212,7 @@ export class GatewayRoutes {
     const forbidden = checkGatewayUse(verdict, office, Date.now());
     if (forbidden === undefined) return verdict;
     record(ErrorCode.FORBIDDEN, forbidden, verdict.principal);
-    refuse(403, { code: ErrorCode.FORBIDDEN, message: forbidden });
+    refuse(403, forbidden);
   }
 
   /** @returns `undefined` when there is no issuer that clients could ask */
@@ -249,17 +243,16 @@ const kindOf = ({ method, headers }: RequestHead): RequestKind =>
 function officeIn(c: Context<SmcpEnv>): string {
   const office = c.req.param("office") ?? "";
   if (isOfficeName(office) && isEncoded(c.req.path)) return office;
-  refuse(404, {
-    code: ErrorCode.NOT_FOUND,
-    message:
-      `Not found: the path ends with the name of an office, ${OFFICE_NAME_RULE}, encoded as UTF-8`,
-  });
+  refuse(
+    404,
+    `Not found: the path ends with the name of an office, ${OFFICE_NAME_RULE}, encoded as UTF-8`,
+  );
 }
 
 /** @throws {Response} always, with an error of JSON-RPC */
 function refuse(
   status: Refusal["status"],
-  error: ErrorPayload,
+  error: ErrorPayload | string,
   headers?: Readonly<Record<string, string>>,
 ): never {
   throw toGatewayResponse(refusal(status, error), headers);

@@ -81,27 +81,16 @@ const BATCHES_PER_TURN = 200;
  * objects. None arrives before the function that sends it has returned.
  */
 export class InProcessDoor {
-  readonly #parts: OfficeClientParts;
-  readonly #shared: DoorParts;
+  /** What the connections of all doors work with. */
+  readonly parts: OfficeClientParts;
+  /** The messages of all connections. */
+  readonly queue = new MessageQueue();
+  /** The open connections. */
+  readonly open = new Set<Guest>();
   #isClosed = false;
 
-  /** @param parts what the connections of all doors work with */
   constructor(parts: OfficeClientParts) {
-    this.#parts = parts;
-    this.#shared = {
-      connections: parts,
-      queue: new MessageQueue(),
-      open: new Set(),
-      isClosed: () => this.isClosed,
-    };
-  }
-
-  /** The open connections. */
-  get open(): {
-    readonly profile: Profile;
-    readonly connection: OfficeClient;
-  }[] {
-    return [...this.#shared.open];
+    this.parts = parts;
   }
 
   /**
@@ -137,7 +126,7 @@ export class InProcessDoor {
 
   /** Whether it opens no more connections. */
   get isClosed(): boolean {
-    return this.#isClosed || this.#parts.offices.isClosed;
+    return this.#isClosed || this.parts.offices.isClosed;
   }
 
   /**
@@ -148,31 +137,25 @@ export class InProcessDoor {
   connect(guest: InProcessGuest, end: ClientEnd): ServerEnd {
     if (this.isClosed) throw shuttingDown();
     const { expiresAt = Infinity } = guest.identity ?? {};
-    if (expiresAt <= this.#parts.clock.date()) throw unauthorized();
-    const peer = new GuestPeer(guest, end, this.#shared);
-    this.#shared.open.add(peer);
-    return new GuestEnd(guest, peer, this.#shared.queue);
+    if (expiresAt <= this.parts.clock.date()) throw unauthorized();
+    const peer = new Guest(guest, end, this);
+    this.open.add(peer);
+    return {
+      id: peer.id,
+      send: (...message) => peer.receive(...message),
+      close: () => peer.leave(),
+    };
   }
 
   /** Closes all connections, and opens no more. */
   close(reason: string): void {
     this.#isClosed = true;
-    for (const peer of this.#shared.open) peer.end(reason, false);
+    for (const peer of this.open) peer.end(reason, false);
   }
 }
 
-/** What the connections of a door share. */
-interface DoorParts {
-  readonly connections: OfficeClientParts;
-  /** The messages of all of them. */
-  readonly queue: MessageQueue;
-  /** Those that are open. */
-  readonly open: Set<GuestPeer>;
-  readonly isClosed: () => boolean;
-}
-
 /** A client of this process, as offices see it. */
-class GuestPeer implements Peer {
+class Guest implements Peer {
   readonly id: string = crypto.randomUUID();
   readonly profile: Profile;
   readonly version: string;
@@ -181,40 +164,39 @@ class GuestPeer implements Peer {
   /** Replaced while an event is handled that is sent in the name of a caller. */
   identity: Identity | undefined;
   readonly connection: OfficeClient;
-  /** What it gets. */
-  readonly inbox: Inbox;
+  readonly #client: InProcessGuest;
   readonly #end: ClientEnd;
-  readonly #parts: DoorParts;
+  readonly #door: InProcessDoor;
+  /** What it gets. */
+  readonly #inbox: Inbox;
   readonly #stopTimer: () => void;
 
-  constructor(
-    { protocol, identity, instance, role }: InProcessGuest,
-    end: ClientEnd,
-    parts: DoorParts,
-  ) {
+  constructor(client: InProcessGuest, end: ClientEnd, door: InProcessDoor) {
+    const { protocol, identity, instance, role } = client;
     this.profile = PROFILES[protocol];
     this.version = this.profile.version;
     this.instance = instance;
     this.identity = identity;
+    this.#client = client;
     this.#end = end;
-    this.#parts = parts;
-    this.inbox = new Inbox(this.deliver);
-    this.connection = new OfficeClient(this, parts.connections, role);
+    this.#door = door;
+    this.#inbox = new Inbox((run) => this.#deliver(run));
+    this.connection = new OfficeClient(this, door.parts, role);
     const expire = () => this.end("its credentials expired", false);
     this.#stopTimer = atTime(identity?.expiresAt ?? Infinity, expire);
   }
 
   /** Runs a function in the order of all messages, unless the connection is closed by then. */
-  readonly deliver = (run: () => void): void => {
-    const { queue, open } = this.#parts;
+  #deliver(run: () => void): void {
+    const { queue, open } = this.#door;
     queue.add(() => {
       if (open.has(this)) run();
     });
-  };
+  }
 
   send(event: string, payload: Payload): void {
     // All members get the same object.
-    this.inbox.take(
+    this.#inbox.take(
       payload,
       (value) => this.#end.receive(event, copyAsJson(value)),
     );
@@ -228,13 +210,13 @@ class GuestPeer implements Peer {
     let isWaiting = true;
     const answer = (value?: unknown) => {
       const copy = copyAsJson(value);
-      this.deliver(() => {
+      this.#deliver(() => {
         if (!isWaiting) return;
         isWaiting = false;
         answered(copy === undefined ? undefined : Payload.of(copy));
       });
     };
-    this.inbox.take(
+    this.#inbox.take(
       payload,
       (value) => this.#end.receive(event, value, answer),
     );
@@ -242,66 +224,51 @@ class GuestPeer implements Peer {
   }
 
   end(reason: string, isReplaced: boolean): void {
-    this.inbox.after(() =>
-      this.deliver(() => {
-        this.close();
-        this.#end.closed(reason, isReplaced || this.#parts.isClosed());
+    this.#inbox.after(() =>
+      this.#deliver(() => {
+        this.#close();
+        this.#end.closed(reason, isReplaced || this.#door.isClosed);
       })
     );
   }
 
-  /** Notes that the connection is closed. */
-  close(): void {
-    if (!this.#parts.open.delete(this)) return;
-    this.#stopTimer();
-    this.inbox.end();
-    this.connection.gone();
-  }
-}
-
-/** The connection of a client of this process, at its end. */
-class GuestEnd implements ServerEnd {
-  readonly id: string;
-  readonly #guest: InProcessGuest;
-  readonly #peer: GuestPeer;
-  readonly #queue: MessageQueue;
-
-  constructor(guest: InProcessGuest, peer: GuestPeer, queue: MessageQueue) {
-    this.id = peer.id;
-    this.#guest = guest;
-    this.#peer = peer;
-    this.#queue = queue;
-  }
-
-  send(
+  /** Takes an event of the client. */
+  receive(
     event: string,
     payload: unknown,
     answered?: (args: readonly unknown[]) => void,
   ): void {
     const copy = Payload.of(copyAsJson(payload));
-    const peer = this.#peer;
     const ack = answered && ((answer: Answer | undefined) => {
       if (answer === undefined) return;
       if (answer instanceof Payload) {
-        peer.inbox.take(answer, (value) => answered([value]));
-      } else peer.inbox.after(() => peer.deliver(() => answered(answer)));
+        this.#inbox.take(answer, (value) => answered([value]));
+      } else this.#inbox.after(() => this.#deliver(() => answered(answer)));
     });
-    peer.deliver(() => {
-      const { identity, callerOf } = this.#guest;
+    this.#deliver(() => {
+      const { identity, callerOf } = this.#client;
       const caller = callerOf?.(Object(copy.peek()).req_id);
-      if (caller && identity) peer.identity = { ...identity, caller };
-      peer.connection.receive(event, copy, ack);
-      peer.identity = identity;
+      if (caller && identity) this.identity = { ...identity, caller };
+      this.connection.receive(event, copy, ack);
+      this.identity = identity;
     });
   }
 
-  close(): Promise<void> {
+  /** Closes the connection after all that the client has sent. */
+  leave(): Promise<void> {
     return new Promise((resolve) =>
-      this.#queue.add(() => {
-        this.#peer.close();
+      this.#door.queue.add(() => {
+        this.#close();
         resolve();
       })
     );
+  }
+
+  #close(): void {
+    if (!this.#door.open.delete(this)) return;
+    this.#stopTimer();
+    this.#inbox.end();
+    this.connection.gone();
   }
 }
 

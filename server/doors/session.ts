@@ -20,7 +20,7 @@ import {
   SERVER_EVENTS,
   VERSION_PARAMETER,
 } from "../../protocol/mod.ts";
-import { Arrivals, guardQueue, PacketGuards } from "../limits/guards.ts";
+import { Arrivals, guardQueue, SessionGuard } from "../limits/guards.ts";
 import { addressOf, clientAddress, overLimit } from "../limits/limits.ts";
 import {
   OfficeClient,
@@ -51,17 +51,7 @@ import {
 import { flushed } from "../http/closing.ts";
 
 /** The parts of a server that {@linkcode Sessions} needs. */
-interface SessionsParts extends
-  Pick<
-    RequestParts,
-    | "engine"
-    | "profiles"
-    | "authenticator"
-    | "proxies"
-    | "maxMessageBytes"
-    | "limiter"
-    | "slots"
-  > {
+interface SessionsParts extends RequestParts {
   /** Maximum size of a packet that requests a session. */
   readonly maxConnectBytes: number;
   /** Milliseconds for a new connection to request a session. */
@@ -92,7 +82,7 @@ interface KeptConnection {
 export class Sessions implements Reception {
   readonly #parts: SessionParts;
   readonly #arrivals: Arrivals;
-  readonly #guards: PacketGuards;
+  readonly #guards = new WeakMap<WireConnection, SessionGuard>();
   /** The open sessions, members or not. */
   readonly open: Map<string, Session> = new Map();
   readonly #kept = new WeakMap<WireConnection, KeptConnection>();
@@ -102,7 +92,6 @@ export class Sessions implements Reception {
   constructor(parts: SessionsParts) {
     const flood = overLimit(parts.limiter.limits, "eventsPerSecond");
     this.#parts = { ...parts, flood };
-    this.#guards = new PacketGuards(parts);
     this.#arrivals = new Arrivals(parts);
   }
 
@@ -116,11 +105,13 @@ export class Sessions implements Reception {
     guardQueue(connection, queuedBytes, (limit) => {
       limiter.recordHit(limit, { address });
     });
-    return this.#guards.add(connection, (reason, party) => {
+    const guard = new SessionGuard(connection, this.#parts, (reason, party) => {
       if (party) return limiter.recordRefusedPacket({ reason, ...party });
       const code = ErrorCode.BAD_REQUEST;
       limiter.recordRefusedHandshake("namespace", { code, reason, address });
     });
+    this.#guards.set(connection, guard);
+    return guard;
   }
 
   async admit(
@@ -211,7 +202,7 @@ export class Sessions implements Reception {
     const { conn } = socket;
     this.#arrivals.ended(conn);
     const session = new Session(socket, admission, kept.rate, this.#parts);
-    const guard = this.#guards.of(conn);
+    const guard = this.#guards.get(conn);
     guard?.admit(partyOf(session));
     this.open.set(session.id, session);
     if (session.identity) {
@@ -226,8 +217,14 @@ export class Sessions implements Reception {
     return session;
   }
 
+  /** Records a socket on another namespace (protocol §2). */
   elsewhere(connection: WireConnection): Error {
-    return refuseNamespace(connection, this.#parts);
+    const { limiter, proxies } = this.#parts;
+    const code = ErrorCode.BAD_REQUEST;
+    const reason = "Invalid namespace";
+    const address = peerOf(connection, proxies);
+    limiter.recordRefusedHandshake("namespace", { code, reason, address });
+    return refusedConnect(reason);
   }
 
   /** Notes a session request of another version or transport; those of ended sessions are common, and not worth it. */
@@ -382,18 +379,6 @@ const invalidAuth = (what: string): ProtocolError =>
 
 const refusedConnect = (message: string): Error =>
   toConnectError(new ProtocolError(ErrorCode.BAD_REQUEST, message));
-
-/** Returns the error for a socket on another namespace (protocol §2), and records it. */
-export function refuseNamespace(
-  connection: WireConnection,
-  { limiter, proxies }: Pick<SessionsParts, "limiter" | "proxies">,
-): Error {
-  const code = ErrorCode.BAD_REQUEST;
-  const reason = "Invalid namespace";
-  const address = peerOf(connection, proxies);
-  limiter.recordRefusedHandshake("namespace", { code, reason, address });
-  return refusedConnect(reason);
-}
 
 /** Returns the address of a client, also when the socket of its first request is closed. */
 const peerOf = (

@@ -105,18 +105,15 @@ export class FetchRequests<Info> {
   #judgePeer(address: string): Refusal | undefined {
     const exposed = exposure(address, this.#parts.isOpenToAll);
     if (exposed === undefined) return undefined;
-    const code = ErrorCode.FORBIDDEN;
-    const reason = `cannot serve ${exposed}; insecure: true allows it`;
     this.#parts.limiter.recordRefusedHandshake("http", {
-      code,
-      reason,
+      code: ErrorCode.FORBIDDEN,
+      reason: `cannot serve ${exposed}; insecure: true allows it`,
       address,
     });
-    return refusal(403, {
-      code,
-      message:
-        "This server has no authentication, so it serves its own machine alone",
-    });
+    return refusal(
+      403,
+      "This server has no authentication, so it serves its own machine alone",
+    );
   }
 
   #upgrade(

@@ -18,7 +18,7 @@ import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { ServerCore, sessionPrefixOf } from "../core.ts";
 import type { ConnectOptions } from "../doors/in_process.ts";
 import { earlyBytes } from "../limits/guards.ts";
-import { LoopLag, type SmcpServerStats } from "../observe/metrics.ts";
+import type { SmcpServerStats } from "../observe/metrics.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 import { log } from "../shared/log.ts";
 import { refusal, sessionOf, splitTarget, toResponse } from "../shared/http.ts";
@@ -109,9 +109,7 @@ export function newFetchServer<Info>(
       `Cannot serve by fetch with maxMessageBytes ${all.maxMessageBytes}: messages have at most ${most} bytes on ${name}`,
     );
   }
-  const isOpenToAll = all.authenticator !== undefined ||
-    options.insecure === true;
-  return new PlatformServer(all, adapter, isOpenToAll);
+  return new PlatformServer(all, adapter, options.insecure);
 }
 
 /** The server of {@linkcode newFetchServer}. */
@@ -119,18 +117,16 @@ class PlatformServer<Info> implements FetchServer<Info> {
   readonly #core: ServerCore;
   readonly #requests: FetchRequests<Info>;
   readonly #adapter: Adapter<Info>;
-  readonly #lag: LoopLag | undefined;
   /** Stops watching for other isolates; set by the first request. */
   #unwatch: (() => void) | undefined;
   #isReplaced = false;
 
-  /** @param isOpenToAll whether requests of other machines are answered */
   constructor(
     all: ResolvedOptions,
     adapter: Adapter<Info>,
-    isOpenToAll: boolean,
+    insecure = false,
   ) {
-    const { cluster, metrics } = all;
+    const { cluster } = all;
     const bytes: ByteCount = { received: 0, sent: 0 };
     const engine = new FetchEngine({
       ...all,
@@ -148,15 +144,9 @@ class PlatformServer<Info> implements FetchServer<Info> {
       engine,
       bytes,
       adapter,
-      isOpenToAll,
+      isOpenToAll: insecure || all.authenticator !== undefined,
     });
-    const lag = metrics && new LoopLag();
-    this.#lag = lag;
-    metrics?.observe({
-      ...core.counts,
-      bytes: () => ({ ...bytes }),
-      loopLagMs: () => lag?.read() ?? 0,
-    });
+    core.observe(() => ({ ...bytes }));
   }
 
   get stats(): SmcpServerStats {
@@ -169,7 +159,9 @@ class PlatformServer<Info> implements FetchServer<Info> {
       const error = { code: ErrorCode.INTERNAL_ERROR, message: SEVERAL };
       return Promise.resolve(toResponse(refusal(503, error)));
     }
-    this.#unwatch ??= this.#watchOthers();
+    // Others with a cluster share their offices.
+    this.#unwatch ??= !this.#core.parts.cluster &&
+        this.#adapter.watchOthers?.(() => this.#replaced()) || (() => {});
     return this.#requests.answer(request, info);
   };
 
@@ -187,10 +179,7 @@ class PlatformServer<Info> implements FetchServer<Info> {
     // At SIGTERM `deno serve` stops its listener and all WebSockets: nothing else keeps the process then.
     const hold = setInterval(() => {}, HOLD_INTERVAL_MS);
     try {
-      await this.#core.close(options, async () => {
-        await this.#requests.closed();
-        this.#lag?.stop();
-      });
+      await this.#core.close(options, () => this.#requests.closed());
     } finally {
       clearInterval(hold);
     }
@@ -198,14 +187,6 @@ class PlatformServer<Info> implements FetchServer<Info> {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  /** Watches for other isolates, unless they share their offices; returns what stops it. */
-  #watchOthers(): () => void {
-    const watch = this.#core.parts.cluster
-      ? undefined
-      : this.#adapter.watchOthers?.(() => this.#replaced());
-    return watch ?? (() => {});
   }
 
   #replaced(): void {

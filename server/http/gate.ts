@@ -204,10 +204,10 @@ function admitSession(
 /** Refuses methods that the polling of a session lacks, which Engine.IO would answer with an empty 500. */
 function checkMethod({ method = "GET" }: RequestHead): Refusal | undefined {
   if (method === "GET" || method === "POST") return undefined;
-  return refusal(400, {
-    code: ErrorCode.BAD_REQUEST,
-    message: `A session has no method ${method}: poll with GET, send with POST`,
-  });
+  return refusal(
+    400,
+    `A session has no method ${method}: poll with GET, send with POST`,
+  );
 }
 
 /**
@@ -259,14 +259,16 @@ export function checkTransport(
   webSocketOnly: boolean,
 ): Refusal | undefined {
   const parameters = parametersOf(query);
-  const refused = (message: string) =>
-    refusal(400, { code: ErrorCode.BAD_REQUEST, message });
   if (parameters.has("j")) {
-    return refused('JSONP is not supported: leave out the query parameter "j"');
+    return refusal(
+      400,
+      'JSONP is not supported: leave out the query parameter "j"',
+    );
   }
   // Engine.IO takes the last of several.
   if (webSocketOnly && parameters.getAll("transport").at(-1) === "polling") {
-    return refused(
+    return refusal(
+      400,
       'Polling is not supported here, where requests of one session may reach several processes: connect with WebSocket alone, transports: ["websocket"]',
     );
   }

@@ -4,11 +4,9 @@
  *
  * @module
  */
-import { ErrorCode } from "../../protocol/errors.ts";
 import type { PageHeaders } from "../../shared/authorization.ts";
 import { isLoopback, isLoopbackName } from "../../shared/loopback.ts";
-import type { Refusal } from "../shared/http.ts";
-import { refusal } from "../shared/http.ts";
+import { type Refusal, refusal } from "../shared/http.ts";
 
 /** Web origins whose pages may connect. */
 export type Origins = "*" | readonly string[];
@@ -28,10 +26,7 @@ export function checkOrigin(
   const isAllowed = origin === undefined
     ? [undefined, "none", "same-origin"].includes(site) // no page, or our own
     : origins.includes(origin);
-  return isAllowed ? undefined : refusal(403, {
-    code: ErrorCode.FORBIDDEN,
-    message: "Origin not allowed",
-  });
+  return isAllowed ? undefined : refusal(403, "Origin not allowed");
 }
 
 /** Allowed host names; `"*"` for any. */
@@ -80,11 +75,10 @@ export function checkHost(
       (isThisMachine(name) || hosts?.includes(name) ||
         publicUrl !== undefined && name === hostName(new URL(publicUrl).host));
   });
-  return isOurs ? undefined : refusal(403, {
-    code: ErrorCode.FORBIDDEN,
-    message:
-      "Host not allowed: use a name of this machine, such as localhost; smcp-server lets in others with --hosts, and those of a proxy with --trust-proxy",
-  });
+  return isOurs ? undefined : refusal(
+    403,
+    "Host not allowed: use a name of this machine, such as localhost; smcp-server lets in others with --hosts, and those of a proxy with --trust-proxy",
+  );
 }
 
 /**

@@ -7,7 +7,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { shownBounds } from "../../protocol/event_table.ts";
-import { ERROR_CODE_HEADER, ErrorCode } from "../../protocol/mod.ts";
+import { ERROR_CODE_HEADER } from "../../protocol/mod.ts";
 import { errorPayloadOf, unauthorized } from "../shared/payload.ts";
 import {
   type Exchange,
@@ -138,10 +138,10 @@ function enter(
   return toResponse(refused ?? NOT_SERVED);
 }
 
-const NOT_SERVED = refusal(500, {
-  code: ErrorCode.INTERNAL_ERROR,
-  message: "Cannot open a session: the app must be served by @hono/node-server",
-});
+const NOT_SERVED = refusal(
+  500,
+  "Cannot open a session: the app must be served by @hono/node-server",
+);
 
 /** The CORS headers, for an answer that is not returned. */
 function corsHeaders(

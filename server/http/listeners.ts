@@ -35,12 +35,7 @@ import {
 } from "../shared/http.ts";
 import type { StockEngine } from "../wire/stock_engine.ts";
 import { SocketSlots } from "../limits/slots.ts";
-import {
-  LoopLag,
-  type Metrics,
-  type MetricsSource,
-  Traffic,
-} from "../observe/metrics.ts";
+import { type Metrics, Traffic } from "../observe/metrics.ts";
 
 /** Throws an error uncaught, which ends the process by default. */
 const raise = (error: Error): void =>
@@ -67,30 +62,19 @@ export class Listeners {
   readonly #stops: (() => void)[] = [];
   readonly #upgraded = new Set<Duplex>();
   readonly #gate: SocketGate;
-  readonly #traffic = new Traffic();
-  readonly #lag: LoopLag | undefined;
+  /** The bytes of their connections, where there are metrics. */
+  readonly traffic = new Traffic();
 
-  /** @param counts current counts for the metrics, also of each version where there are several */
-  constructor(
-    parts: ListenersParts,
-    counts: Pick<MetricsSource, "stats" | "memberBytes" | "cluster">,
-  ) {
+  constructor(parts: ListenersParts) {
     this.#parts = parts;
     this.#gate = new SocketGate(new SocketSlots(parts));
-    if (parts.metrics === undefined) return;
-    const lag = this.#lag = new LoopLag();
-    parts.metrics.observe({
-      ...counts,
-      bytes: () => this.#traffic.read(),
-      loopLagMs: () => lag.read(),
-    });
   }
 
   /** Handles the upgrade requests of a server, and counts its bytes. */
   attach(server: WebServer): void {
     const listener = (...upgrade: [IncomingMessage, Duplex, Buffer]) =>
       this.#upgrade(server, ...upgrade);
-    if (this.#lag) this.#stops.push(this.#traffic.watch(server));
+    if (this.#parts.metrics) this.#stops.push(this.traffic.watch(server));
     server.on("upgrade", listener);
     this.#stops.push(() => server.off("upgrade", listener));
   }
@@ -173,7 +157,6 @@ export class Listeners {
     for (const stop of this.#stops) stop();
     await closed(this.#upgraded);
     await Promise.all(this.#own.map(closeServer));
-    this.#lag?.stop();
     await Promise.all(this.#ofMetrics.map(closeServer));
   }
 

@@ -86,41 +86,6 @@ export class Arrivals {
   }
 }
 
-/** The guards of all connections of a server. */
-export class PacketGuards {
-  readonly #limits: PacketLimits;
-  readonly #guards = new WeakMap<WireConnection, SessionGuard>();
-
-  /**
-   * Applies `limits` to each connection.
-   *
-   * @throws {TypeError} when `maxConnectBytes` is not above 0
-   */
-  constructor(limits: PacketLimits) {
-    if (!(limits.maxConnectBytes > 0)) {
-      throw new TypeError(
-        `Cannot use maxConnectBytes ${limits.maxConnectBytes}: expected a number above 0`,
-      );
-    }
-    this.#limits = limits;
-  }
-
-  /** Guards a new connection. */
-  add(
-    connection: WireConnection,
-    refused: ConstructorParameters<typeof SessionGuard>[2],
-  ): ConnectionGuard {
-    const guard = new SessionGuard(connection, this.#limits, refused);
-    this.#guards.set(connection, guard);
-    return guard;
-  }
-
-  /** Returns the guard of a connection. */
-  of(connection: WireConnection): SessionGuard | undefined {
-    return this.#guards.get(connection);
-  }
-}
-
 /** Separates the Engine.IO packets of a POST. */
 const PACKET_SEPARATOR = "\u001e";
 
@@ -142,7 +107,7 @@ interface PacketLimits {
  * Checks the packets of one connection, over any transport: against a small budget until it has a
  * session, and then against the limits of each kind.
  */
-class SessionGuard implements ConnectionGuard {
+export class SessionGuard implements ConnectionGuard {
   readonly #connection: WireConnection;
   readonly #limits: PacketLimits;
   readonly #refused: (reason: string, party: AuditParty | undefined) => void;

@@ -9,7 +9,7 @@ import { ErrorCode, ProtocolError } from "../../protocol/errors.ts";
 import type { RequestHead } from "../shared/http.ts";
 import { TokenBucket } from "../../shared/async.ts";
 import { copyOf } from "../../shared/bytes.ts";
-import { checkNumbers, type NamesOf } from "../../shared/checks.ts";
+import { checkNumbers } from "../../shared/checks.ts";
 
 /** Count and rate limits of a server; a client that exceeds one gets the error 429 (protocol §10). */
 export interface Limits {
@@ -48,18 +48,6 @@ export interface Limits {
   readonly unfinishedBytes: number;
 }
 
-/** The names of {@linkcode Limits}. */
-export const LIMIT_NAMES = {
-  connectionsPerAddress: true,
-  sockets: true,
-  socketsPerAddress: true,
-  eventsPerSecond: true,
-  callsPerAgent: true,
-  membersPerOffice: true,
-  queuedBytes: true,
-  unfinishedBytes: true,
-} satisfies NamesOf<Limits>;
-
 /** The name of a limit. */
 export type LimitName = keyof Limits;
 
@@ -68,7 +56,7 @@ export const labelOf = (limit: LimitName): string =>
   limit.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 
 /** The default limits. */
-export const DEFAULT_LIMITS: Limits = {
+export const DEFAULT_LIMITS = {
   connectionsPerAddress: 100,
   sockets: Infinity,
   socketsPerAddress: 400,
@@ -77,7 +65,7 @@ export const DEFAULT_LIMITS: Limits = {
   membersPerOffice: 1000,
   queuedBytes: 32 * 2 ** 20,
   unfinishedBytes: 128 * 2 ** 20,
-};
+} satisfies Limits;
 
 /** No limits, for load tests. */
 const UNLIMITED = Object.fromEntries(

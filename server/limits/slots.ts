@@ -256,16 +256,9 @@ const isExhausted = (error: unknown): boolean =>
   error instanceof Error && "code" in error &&
   (error.code === "EMFILE" || error.code === "ENFILE");
 
-/** The part of the `Deno` global that is used. */
-interface Runtime {
-  readonly permissions: {
-    querySync(what: { name: "read"; path: string }): { state: string };
-  };
-}
-
 /** Returns whether a file can be read without a permission prompt. */
 function mayRead(path: string): boolean {
-  const runtime = Reflect.get(globalThis, "Deno") as Runtime | undefined;
-  return runtime === undefined ||
-    runtime.permissions.querySync({ name: "read", path }).state === "granted";
+  const { permissions } = Object(Reflect.get(globalThis, "Deno"));
+  return permissions === undefined ||
+    permissions.querySync({ name: "read", path }).state === "granted";
 }

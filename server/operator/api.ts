@@ -14,8 +14,7 @@ import type {
 import type { RequestParts } from "../http/gate.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
 import type { Call } from "../office/call.ts";
-import { agentName } from "../office/members.ts";
-import type { Member } from "../office/members.ts";
+import { agentName, type Member } from "../office/members.ts";
 import type { LocalOffices, Office } from "../office/office.ts";
 import { ask, type QuestionParts, type Target } from "./ask.ts";
 import type { EventFeed } from "./event_feed.ts";
@@ -23,7 +22,6 @@ import type { EventTap } from "./event_pages.ts";
 import {
   type Answerers,
   answerNodes,
-  type Answers,
   askNodes,
   type NodeAnswers,
   type Questions,
@@ -164,9 +162,6 @@ const NOT_FOUND = {
 /** A question that changes something; the answer is the number of its targets. */
 type Change = keyof typeof NOT_FOUND;
 
-/** The nodes without an answer, and the node that answers. */
-type AboutNodes = NodeAnswers<"status">["missing"] & { node?: string };
-
 /**
  * The views and changes of operators, on all nodes; of offices that one may not see, it does not show
  * whether they exist.
@@ -214,38 +209,27 @@ export class OperatorApi {
   }
 
   /**
-   * Lists the members of an office.
+   * Lists the members of an office, or its pending calls, those of operators too.
    *
    * @throws {ProblemError} 404
    */
-  async members(
-    operator: Operator,
-    office: string,
-  ): Promise<z.infer<typeof schemas.members>> {
-    const { about, list } = await this.#list("members", operator, office);
-    if (list.length === 0 && !about.unanswered) throw noOffice(office);
-    return { ...about, members: list };
-  }
-
-  /**
-   * Lists the pending calls of an office, those of operators too.
-   *
-   * @throws {ProblemError} 404
-   */
-  async calls(
-    operator: Operator,
-    office: string,
-  ): Promise<z.infer<typeof schemas.calls>> {
-    const { about, list } = await this.#list("calls", operator, office);
-    return { ...about, calls: list };
+  async list(kind: "members" | "calls", operator: Operator, office: string) {
+    checkOffice(operator, office);
+    const others = await askNodes(this.#parts.others, kind, { office });
+    const own = await this.#here[kind]({ office }) ?? [];
+    const list = [own, ...others.answers.values()].flat();
+    const isUnknown = list.length === 0 && !others.missing.unanswered;
+    if (kind === "members" && isUnknown) throw noOffice(office);
+    return { ...this.#about(others), [kind]: list };
   }
 
   /** Lists the pending calls of all offices that an operator may see, the oldest first, at most 1,000. */
   async allCalls(
     { policy }: Operator,
   ): Promise<z.infer<typeof schemas.allCalls>> {
-    const others = await this.#askNodes("all_calls", { policy });
-    const own = await this.#here.all_calls({ policy }) ?? [];
+    const question = { policy };
+    const others = await askNodes(this.#parts.others, "all_calls", question);
+    const own = await this.#here.all_calls(question) ?? [];
     const calls = [own, ...others.answers.values()].flat()
       .sort((a, b) => b.ms - a.ms)
       .slice(0, MAX_LISTED_CALLS);
@@ -296,7 +280,9 @@ export class OperatorApi {
     const isOfOne = kind !== "revoke";
     const [count = 0, others] = await Promise.all([
       own,
-      isOfOne && own !== 0 ? undefined : this.#askNodes(kind, question),
+      isOfOne && own !== 0
+        ? undefined
+        : askNodes(this.#parts.others, kind, question),
     ]);
     const counts = [...others?.answers.values() ?? []];
     const done = count + sum(counts, (count) => count);
@@ -313,50 +299,21 @@ export class OperatorApi {
   }
 
   /** Returns all that an operator may see, of this node and others. */
-  async #look({ policy }: Operator): Promise<{
-    readonly about: AboutNodes;
-    readonly offices: OfficeView[];
-    readonly process: z.infer<typeof schemas.process> | undefined;
-    readonly others: NodeAnswers<"status">["answers"];
-  }> {
+  async #look({ policy }: Operator) {
     const own = await this.#here.status({ policy });
-    const others = await this.#askNodes("status", { policy });
+    const others = await askNodes(this.#parts.others, "status", { policy });
     const about = this.#about(others);
     const views = [[about.node, own] as const, ...others.answers]
       .flatMap(([node, answer]) =>
         answer?.offices.map((view) => ({ ...view, ...(node && { node }) })) ??
           []
       );
-    return {
-      about,
-      offices: byName(views),
-      process: own?.process,
-      others: others.answers,
-    };
-  }
-
-  /** @throws {ProblemError} 404 */
-  async #list<K extends "members" | "calls">(
-    kind: K,
-    operator: Operator,
-    office: string,
-  ): Promise<{ about: AboutNodes; list: Answers[K][number][] }> {
-    checkOffice(operator, office);
-    const others = await this.#askNodes(kind, { office });
-    const own = await this.#here[kind]({ office });
-    const lists = [own ?? [], ...others.answers.values()];
-    return { about: this.#about(others), list: lists.flat() };
-  }
-
-  #askNodes<K extends keyof Questions>(
-    kind: K,
-    question: Questions[K],
-  ): Promise<NodeAnswers<K>> {
-    return askNodes(this.#parts.others, kind, question);
+    const offices = byName(views);
+    return { about, offices, process: own?.process, others: others.answers };
   }
 
   /** Names the node that answers, in a cluster, and those of which nothing is known. */
-  #about(others?: Pick<NodeAnswers<"status">, "missing">): AboutNodes {
+  #about(others?: Pick<NodeAnswers<"status">, "missing">) {
     // A node that has not joined has no name.
     const node = this.#parts.cluster?.status().node;
     return { ...(node && { node }), ...others?.missing };

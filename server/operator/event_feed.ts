@@ -46,7 +46,7 @@ export interface FeedView {
  * Keeps events while streams are open, and sends each to the streams that may see it. While none is
  * open, nothing is recorded.
  */
-export class EventFeed {
+export class EventFeed implements OtherEvents {
   readonly #readers = new Set<FeedReader>();
   readonly #recorder: Recorder;
   readonly #recording: Recording;
@@ -61,13 +61,7 @@ export class EventFeed {
     this.#recording = new Recording(recorder, {
       keepMs: RECORD_MS,
       onEvents: () => this.#flush(),
-      ...(follow && {
-        follow: () =>
-          follow({
-            add: (node, events) => this.#add(node, events),
-            missed: (node) => this.#missed(node),
-          }),
-      }),
+      ...(follow && { follow: () => follow(this) }),
     });
   }
 
@@ -133,7 +127,7 @@ export class EventFeed {
     for (const reader of [...this.#readers]) reader.end(reason);
   }
 
-  #add(node: string, events: readonly FeedEvent[]): void {
+  add(node: string, events: readonly FeedEvent[]): void {
     if (events.length === 0) return;
     this.#recorder.seal();
     const head = `{"node":${JSON.stringify(node)},`;
@@ -143,7 +137,7 @@ export class EventFeed {
     this.#flush();
   }
 
-  #missed(node: string): void {
+  missed(node: string): void {
     // A reader that reconnects gets a sign that it missed events, and reads the lists again.
     this.#recording.renew();
     this.#endAll(`events of the node ${node} were missed`);

@@ -206,7 +206,8 @@ export interface RecordingOptions {
 export class Recording {
   readonly #recorder: Recorder;
   readonly #options: RecordingOptions;
-  #pages = new EventPages(PAGES_SIZE, "");
+  /** The events; others after each beginning, of which no cursor of those before is known. */
+  pages = new EventPages(PAGES_SIZE, "");
   #stops: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -216,11 +217,6 @@ export class Recording {
     this.#options = options;
   }
 
-  /** The events; others after each beginning, of which no cursor of those before is known. */
-  get pages(): EventPages {
-    return this.#pages;
-  }
-
   /** Records until it ends. */
   begin(): void {
     clearTimeout(this.#timer);
@@ -228,7 +224,7 @@ export class Recording {
     this.renew();
     const { follow, onEvents } = this.#options;
     const stop = this.#recorder.record({
-      add: (events) => this.#pages.add(events),
+      add: (events) => this.pages.add(events),
       flush: onEvents,
     });
     this.#stops = follow ? [stop, follow()] : [stop];
@@ -236,7 +232,7 @@ export class Recording {
 
   /** Begins with no events again. */
   renew(): void {
-    this.#pages = new EventPages(PAGES_SIZE, crypto.randomUUID().slice(-12));
+    this.pages = new EventPages(PAGES_SIZE, crypto.randomUUID().slice(-12));
   }
 
   /** Ends after a while, unless it is begun again. */
@@ -251,7 +247,7 @@ export class Recording {
     clearTimeout(this.#timer);
     this.#stops.forEach((stop) => stop());
     this.#stops = [];
-    this.#pages = new EventPages(PAGES_SIZE, "");
+    this.pages = new EventPages(PAGES_SIZE, "");
   }
 }
 
@@ -261,16 +257,6 @@ const MAX_ANSWER_BYTES = 2 ** 20;
 const WAIT_MS = 10_000;
 /** How long events are recorded after the last request of a node. */
 const TAP_MS = 30_000;
-
-/** Events of a node for the streams of another one. */
-export interface TakenEvents {
-  /** Where the next request goes on. */
-  readonly cursor: string;
-  /** Whether there were events that are forgotten. */
-  readonly missed: boolean;
-  /** Oldest first. */
-  readonly events: FeedEvent[];
-}
 
 /** Gives the events of this node to the streams of others: each requests the events after those that it has. */
 export class EventTap {
@@ -291,7 +277,7 @@ export class EventTap {
    * @param after where it goes on; without, from now on
    * @returns `undefined` when nothing is recorded any more
    */
-  async take(after: string | undefined): Promise<TakenEvents | undefined> {
+  async take(after: string | undefined) {
     if (this.#isClosed) return undefined;
     this.#recording.begin();
     this.#recording.rest();
@@ -303,7 +289,9 @@ export class EventTap {
     const from = Math.max(seq, pages.first);
     const events = pages.list(from, MAX_ANSWER_BYTES);
     return {
+      /** Where the next request goes on. */
       cursor: pages.cursor(from + events.length - 1),
+      /** Whether there were events that are forgotten. */
       missed: (after !== undefined && known === undefined) || from > seq,
       events,
     };

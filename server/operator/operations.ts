@@ -98,7 +98,7 @@ const listing = (
   params: office,
   answer,
   problems: [404],
-  run: ({ api, operator, param }) => api[kind](operator, param("office")),
+  run: ({ api, operator, param }) => api.list(kind, operator, param("office")),
 });
 
 /** Describes a question to a Computer whose event has no fields of its own. */

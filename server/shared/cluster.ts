@@ -110,46 +110,50 @@ export type ClusterHindrance =
   /** It has not joined yet, or Redis does not answer: clients cannot join an office. */
   | "registry unavailable";
 
+/** The counts of a node; the tunnel, the links and the directory have the rest. */
+export class Tally {
+  /** Messages to other nodes. */
+  messagesOut = 0;
+  /** Messages of other nodes. */
+  messagesIn = 0;
+  /** Bytes to other nodes. */
+  bytesOut = 0;
+  /** Bytes of other nodes. */
+  bytesIn = 0;
+  /** Messages that were refused, since too much waited for a node. */
+  messagesFull = 0;
+  /** Messages that were refused, since a node could not be reached. */
+  messagesAway = 0;
+  /** How often messages from or to a node may have been lost. */
+  linksLost = 0;
+  /** How often nothing came from a node for a while. */
+  nodesSilent = 0;
+  /** Nodes that have ended without leaving. */
+  nodesGone = 0;
+  /** Homes that have ended, since another node had them after Redis lost data. */
+  homesLost = 0;
+  /** Beats without an answer. */
+  beatsFailed = 0;
+  /** How often Redis had lost its data. */
+  dataLost = 0;
+  /** How often this node was fenced. */
+  fences = 0;
+  /** Requests of sessions of other nodes. */
+  misrouted = 0;
+}
+
 /** What a node of a cluster has counted since its start. */
-export interface ClusterFigures {
+export interface ClusterFigures extends Readonly<Tally> {
   /** Calls to Computers of other nodes. */
   readonly callsOut: number;
   /** Calls of other nodes' Agents to Computers here. */
   readonly callsIn: number;
   /** Calls that wait for an answer of another node now. */
   readonly callsOpen: number;
-  /** Messages to other nodes. */
-  readonly messagesOut: number;
-  /** Messages of other nodes. */
-  readonly messagesIn: number;
-  /** Bytes to other nodes. */
-  readonly bytesOut: number;
-  /** Bytes of other nodes. */
-  readonly bytesIn: number;
   /** Bytes that wait for other nodes now. */
   readonly queuedBytes: number;
-  /** Messages that were refused, since too much waited for a node. */
-  readonly messagesFull: number;
-  /** Messages that were refused, since a node could not be reached. */
-  readonly messagesAway: number;
-  /** How often messages from or to a node may have been lost. */
-  readonly linksLost: number;
-  /** How often nothing came from a node for a while. */
-  readonly nodesSilent: number;
-  /** Nodes that have ended without leaving. */
-  readonly nodesGone: number;
   /** Offices whose home is this node now. */
   readonly homes: number;
-  /** Homes that have ended, since another node had them after Redis lost data. */
-  readonly homesLost: number;
-  /** Beats without an answer. */
-  readonly beatsFailed: number;
-  /** How often Redis had lost its data. */
-  readonly dataLost: number;
-  /** How often this node was fenced. */
-  readonly fences: number;
-  /** Requests of sessions of other nodes. */
-  readonly misrouted: number;
 }
 
 /** Which node a claim of a home has found: this one, which may have got it by that, or another. */

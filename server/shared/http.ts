@@ -94,29 +94,35 @@ export interface Refusal {
   readonly body: string;
 }
 
-/** Creates a refusal from a flat error. */
+/**
+ * Creates a refusal.
+ *
+ * @param error a flat error, or the message of one whose code is the status
+ */
 export function refusal(
   status: Refusal["status"],
-  error: ErrorPayload,
+  error: ErrorPayload | string,
 ): Refusal {
-  const mismatch = error.code === ErrorCode.PROTOCOL_VERSION_MISMATCH;
+  const body = typeof error === "string"
+    ? { code: status, message: error }
+    : error;
+  const mismatch = body.code === ErrorCode.PROTOCOL_VERSION_MISMATCH;
   return {
     status,
     headers: {
       "Content-Type": "application/json",
-      ...(mismatch && { [ERROR_CODE_HEADER]: String(error.code) }),
+      ...(mismatch && { [ERROR_CODE_HEADER]: String(body.code) }),
     },
-    body: JSON.stringify(error),
+    body: JSON.stringify(body),
   };
 }
 
 /** The refusal for an unknown path. */
 export const notFound = (message = "Not found"): Refusal =>
-  refusal(404, { code: ErrorCode.NOT_FOUND, message });
+  refusal(404, message);
 
 /** The refusal for a malformed request. */
-export const invalidRequest = (): Refusal =>
-  refusal(400, { code: ErrorCode.BAD_REQUEST, message: "Invalid request" });
+export const invalidRequest = (): Refusal => refusal(400, "Invalid request");
 
 /** Converts a refusal to a `Response`. */
 export const toResponse = ({ status, headers, body }: Refusal): Response =>

@@ -165,29 +165,12 @@ class UnreadPayload extends Payload {
     this.size = size;
   }
 
-  override peek(): never {
-    return unread();
-  }
-
-  override parse(): never {
-    return unread();
-  }
-
-  override json(): never {
-    return unread();
-  }
-
-  override edited(): never {
-    return unread();
-  }
-
-  override with(): never {
-    return unread();
-  }
-
-  override only(): never {
-    return unread();
-  }
+  override readonly peek = unread;
+  override readonly parse = unread;
+  override readonly json = unread;
+  override readonly edited = unread;
+  override readonly with = unread;
+  override readonly only = unread;
 }
 
 function unread(): never {

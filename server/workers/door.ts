@@ -53,17 +53,7 @@ type Route =
   | { readonly refused: Refusal };
 
 /** What decides about a request. */
-export interface DoorRules extends
-  Pick<
-    ResolvedOptions,
-    | "paths"
-    | "hosts"
-    | "publicUrl"
-    | "proxies"
-    | "origins"
-    | "profiles"
-    | "gateway"
-  > {
+export interface DoorRules extends ResolvedOptions {
   readonly fronts: number;
 }
 
@@ -282,7 +272,7 @@ const continentOf = (request: Request): string | undefined => {
 /** Answers the requests of the Worker: itself, or by the object that they go to. */
 export class Door {
   readonly #env: object;
-  readonly #rules: DoorRules & ResolvedOptions;
+  readonly #rules: DoorRules;
   readonly #isSingle: boolean;
   readonly #limiter: Limiter;
 

@@ -13,12 +13,13 @@ import {
 } from "../cluster/cluster_offices.ts";
 import type { LocalOffices } from "../office/office.ts";
 import type { Offices } from "../office/peer.ts";
-import type {
-  AgreedSettings,
-  ClusterFigures,
-  ClusterMember,
-  ClusterStatus,
-  OtherNodes,
+import {
+  type AgreedSettings,
+  type ClusterFigures,
+  type ClusterMember,
+  type ClusterStatus,
+  type OtherNodes,
+  Tally,
 } from "../shared/cluster.ts";
 import { failure, log } from "../shared/log.ts";
 import type { WorkerWebSocket } from "./platform.ts";
@@ -301,15 +302,7 @@ export class ObjectNode extends ObjectLinks
   // ---------------------------------------------------------------- member of a cluster
 
   get others(): OtherNodes {
-    const { others } = this.#offices;
-    return {
-      get nodes() {
-        return others.nodes;
-      },
-      ask: (...question) => others.ask(...question),
-      answerWith: (answer) => others.answerWith(answer),
-      hasRetired: (node) => this.hasRetired(node),
-    };
+    return this.#offices;
   }
 
   start(_settings: AgreedSettings, local: LocalOffices): Offices {
@@ -340,9 +333,10 @@ export class ObjectNode extends ObjectLinks
 
   figures(): ClusterFigures {
     return {
-      ...NONE,
+      ...new Tally(), // most of it cannot happen without Redis
       ...this.counts,
       ...this.#offices.counts,
+      queuedBytes: 0,
       homes: [...this.#local ?? []].length,
     };
   }
@@ -350,18 +344,3 @@ export class ObjectNode extends ObjectLinks
   /** Homes are not claimed. */
   onClaim(): void {}
 }
-
-/** What cannot happen without Redis. */
-const NONE = {
-  queuedBytes: 0,
-  messagesFull: 0,
-  messagesAway: 0,
-  linksLost: 0,
-  nodesSilent: 0,
-  nodesGone: 0,
-  homesLost: 0,
-  beatsFailed: 0,
-  dataLost: 0,
-  fences: 0,
-  misrouted: 0,
-};

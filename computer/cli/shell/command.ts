@@ -2,6 +2,7 @@ import type { SmcpComputer } from "../../computer.ts";
 import type { AskInput } from "../../config/input_store.ts";
 import type { ToolCallEnded } from "../../tools/events.ts";
 import { readFile } from "node:fs/promises";
+import { whyUnreadable } from "../../../cli/explain_failure.ts";
 import { plainLines, textWidth, wrap } from "../../../cli/terminal_text.ts";
 import { type Look, type Span, type Style, styled } from "../screen.ts";
 import { reasonOf } from "../../util/values.ts";
@@ -90,19 +91,11 @@ export async function jsonArgument(text: string): Promise<unknown> {
   }
 }
 
-async function fileText(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    const missing = error instanceof Error && "code" in error &&
-      error.code === "ENOENT";
-    throw new Error(
-      `cannot read ${file}: ${
-        missing ? "there is no such file" : reasonOf(error)
-      }`,
-    );
-  }
-}
+const fileText = (file: string): Promise<string> =>
+  readFile(file, "utf8").catch((error) => {
+    const why = whyUnreadable(error) ?? reasonOf(error);
+    throw new Error(`cannot read ${file}: ${why}`);
+  });
 
 /** Characters around each column: a line and two spaces. */
 const COLUMN_PADDING = 3;

@@ -49,39 +49,19 @@ interface Entry {
 }
 
 /** The most that is kept: calls, and characters of one's arguments or answer (`each`) and of all. */
-interface CallLogLimits {
-  readonly calls: number;
-  readonly each: number;
-  readonly contents: number;
-}
-
-const DEFAULT_LIMITS: CallLogLimits = {
-  calls: 1_000,
-  each: 2 ** 18,
-  contents: 2 ** 24,
-};
-
-/** The contents of a call. */
-export interface CallContent {
-  /** The arguments. */
-  readonly params: unknown;
-  /** The answer; absent until the call has ended. */
-  readonly result?: unknown;
-  /** Whether something of them is missing. */
-  readonly isClipped: boolean;
-}
+const LIMITS = { calls: 1_000, each: 2 ** 18, contents: 2 ** 24 };
 
 /** Keeps the latest calls of a Computer, with their contents; the oldest are forgotten. */
 export class CallLog {
   readonly #changes: Changes;
-  readonly #limits: CallLogLimits;
+  readonly #limits: typeof LIMITS;
   readonly #entries = new Map<number, Entry>();
   /** The running ones by Agent and id, oldest first: a repeated request is another one. */
   readonly #running = new Map<string, Entry[]>();
   #last = 0;
   #contents = 0;
 
-  constructor(changes: Changes, limits: CallLogLimits = DEFAULT_LIMITS) {
+  constructor(changes: Changes, limits = LIMITS) {
     this.#changes = changes;
     this.#limits = limits;
   }
@@ -153,8 +133,12 @@ export class CallLog {
       .map(({ call }) => call);
   }
 
-  /** Returns the arguments and the answer of a call; `undefined` if they are forgotten. */
-  content(key: number): CallContent | undefined {
+  /**
+   * Returns the arguments of a call, its answer once it has ended, and whether something of them is missing.
+   *
+   * @returns `undefined` if they are forgotten
+   */
+  content(key: number) {
     const { params, result } = this.#entries.get(key) ?? {};
     return params && {
       params: params.value,

@@ -38,10 +38,10 @@ export class Page {
   /** Shows the address where a person authorizes the Computer for an MCP server. */
   authorize({ server, url, ended }: AuthorizationRequest): void {
     this.#addresses.set(server, url);
-    this.#server?.changed();
+    this.#server?.state.changed();
     void ended.then(() => {
       if (this.#addresses.get(server) === url) this.#addresses.delete(server);
-      this.#server?.changed();
+      this.#server?.state.changed();
     });
   }
 
@@ -52,13 +52,15 @@ export class Page {
       ["@hono/node-server", "hono"],
       () => import("./serve_page.ts"),
     );
-    this.#server = await PageServer.listen({
+    const server = new PageServer({
       computer,
       questions: this.questions,
       addresses: this.#addresses,
       changes: this.#changes,
-    }, this.#port);
-    return this.#server.link;
+    });
+    const link = await server.listen(this.#port);
+    this.#server = server;
+    return link;
   }
 
   /** Ends it. */

@@ -1,8 +1,8 @@
 import { describeFailure, onStatusChange, serverLabel } from "../report.ts";
-import { CallLog, type ListedCall } from "./call_log.ts";
+import { CallLog } from "./call_log.ts";
 import type { Changes } from "./change_feed.ts";
-import type { PageQuestion, PageQuestions } from "./page_questions.ts";
-import type { ComputerStatus, SmcpComputer } from "../../computer.ts";
+import type { PageQuestions } from "./page_questions.ts";
+import type { SmcpComputer } from "../../computer.ts";
 import { describeState, type ServerStatus } from "../../host/server_status.ts";
 import { hideSecrets } from "../../util/secrets.ts";
 
@@ -18,43 +18,11 @@ export interface PageSources {
   readonly changes: Changes;
 }
 
-/** The changes that a page receives: of the Computer as a whole, of calls and of questions, oldest first. */
-export interface PageNews {
-  readonly computer?: ComputerView;
-  readonly calls: readonly ListedCall[];
-  /** The key of the oldest call that is listed; older ones are forgotten. */
-  readonly firstCall: number;
-  readonly questions: readonly PageQuestion[];
-}
+/** The changes that a page receives. */
+export type PageNews = ReturnType<PageState["since"]>;
 
 /** A Computer as the page shows it. */
-export interface ComputerView
-  extends Omit<ComputerStatus, "servers" | "tools" | "runningCalls"> {
-  /** The URL of its Server, without secrets. */
-  readonly url: string;
-  readonly servers: readonly ServerItem[];
-  readonly tools: readonly ToolItem[];
-}
-
-/** An MCP server in the list. */
-interface ServerItem extends
-  Pick<
-    ServerStatus,
-    "bundleId" | "type" | "state" | "tools" | "restarts" | "problems"
-  > {
-  readonly label: string;
-  /** Its state in words, with the time of the next attempt. */
-  readonly does: string;
-  /** Where a person authorizes the Computer for it, while that is awaited. */
-  readonly authorizeAt?: string;
-}
-
-/** A tool in the list. */
-interface ToolItem {
-  readonly name: string;
-  readonly bundleId: string;
-  readonly description: string;
-}
+export type ComputerView = ReturnType<typeof computerView>;
 
 /** All that the page of a Computer shows. */
 export class PageState {
@@ -85,13 +53,14 @@ export class PageState {
     this.#last = this.#sources.changes.next();
   }
 
-  /** Returns the changes since. */
-  since(version: number): PageNews {
+  /** Returns the changes since: of the Computer as a whole, of calls and of questions, oldest first. */
+  since(version: number) {
     const { computer, addresses, questions } = this.#sources;
     return {
       ...(this.#last > version &&
         { computer: computerView(computer, addresses) }),
       calls: this.calls.since(version),
+      /** The key of the oldest call that is listed; older ones are forgotten. */
       firstCall: this.calls.first,
       questions: questions.since(version),
     };
@@ -106,7 +75,7 @@ export class PageState {
 function computerView(
   computer: SmcpComputer,
   addresses: PageSources["addresses"],
-): ComputerView {
+) {
   const { servers, tools, runningCalls: _, ...status } = computer.status();
   const descriptions = new Map(
     computer.listTools().map((tool) => [tool.name, tool.description]),
@@ -126,17 +95,15 @@ function computerView(
   };
 }
 
-function serverItem(
-  status: ServerStatus,
-  address: string | undefined,
-): ServerItem {
+/** @param address where a person authorizes the Computer for it, while that is awaited */
+function serverItem(status: ServerStatus, address: string | undefined) {
   const { bundleId, type, state, tools, restarts, problems } = status;
   return {
     bundleId,
     label: serverLabel(status),
     type,
     state,
-    does: describeState(status),
+    does: describeState(status), // with the time of the next attempt
     tools,
     restarts,
     problems: [...describeFailure(status), ...problems].map(hideSecrets),

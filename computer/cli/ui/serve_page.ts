@@ -51,41 +51,21 @@ const LOOPBACK_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
 /** Serves the page of a Computer to browsers of this machine. */
 export class PageServer {
-  /** The address of the page, with the token, which is enough to answer questions. */
-  readonly link: string;
-  readonly #server: Server;
-  readonly #state: PageState;
+  readonly #token = randomBytes(32).toString("hex");
+  /** What it shows. */
+  readonly state: PageState;
   readonly #feed: ChangeFeed;
+  readonly #server: Server;
 
-  private constructor(
-    server: Server,
-    state: PageState,
-    feed: ChangeFeed,
-    token: string,
-  ) {
-    const { port } = server.address() as AddressInfo;
-    this.link = `http://${PAGE_HOST}:${port}/#token=${token}`;
-    this.#server = server;
-    this.#state = state;
-    this.#feed = feed;
-  }
-
-  /**
-   * Starts to serve a page.
-   *
-   * @param port 0 for any free one
-   * @throws {Error} that names the flag to change, when the port cannot be used
-   */
-  static async listen(sources: PageSources, port: number): Promise<PageServer> {
-    const token = randomBytes(32).toString("hex");
-    const state = new PageState(sources);
-    const feed = new ChangeFeed(
+  constructor(sources: PageSources) {
+    const state = this.state = new PageState(sources);
+    this.#feed = new ChangeFeed(
       (version) => state.since(version),
       sources.changes,
     );
-    const { fetch } = pageApp(dataApp(sources, state, feed, token));
-    const server = createServer(
-      getRequestListener(fetch, {
+    const data = dataApp(sources, state, this.#feed, this.#token);
+    this.#server = createServer(
+      getRequestListener(pageApp(data).fetch, {
         overrideGlobalObjects: false,
         errorHandler: () =>
           toProblemResponse(
@@ -93,26 +73,32 @@ export class PageServer {
           ),
       }),
     );
-    server.maxConnections = MAX_CONNECTIONS;
+    this.#server.maxConnections = MAX_CONNECTIONS;
+  }
+
+  /**
+   * Starts to serve the page.
+   *
+   * @param port 0 for any free one
+   * @returns the address of the page, with the token, which is enough to answer questions
+   * @throws {Error} that names the flag to change, when the port cannot be used
+   */
+  async listen(port: number): Promise<string> {
     await listenOrExplain(
       async () => {
-        server.listen(port, PAGE_HOST);
-        await once(server, "listening");
+        this.#server.listen(port, PAGE_HOST);
+        await once(this.#server, "listening");
       },
       { hostname: PAGE_HOST, port },
       "--ui-",
     );
-    return new PageServer(server, state, feed, token);
-  }
-
-  /** Shows changes of the Computer that it has no events for. */
-  changed(): void {
-    this.#state.changed();
+    const address = this.#server.address() as AddressInfo;
+    return `http://${PAGE_HOST}:${address.port}/#token=${this.#token}`;
   }
 
   /** Ends it. */
   async close(): Promise<void> {
-    this.#state.close();
+    this.state.close();
     this.#feed.close();
     const closed = once(this.#server, "close");
     this.#server.close();

@@ -257,9 +257,7 @@ export class AuthorizationServer {
    * @throws when it refuses, or is out of reach
    */
   async revoke({ client, tokens }: SavedAuthorization): Promise<boolean> {
-    const { revocation_endpoint: endpoint }: Record<string, unknown> = {
-      ...this.#metadata,
-    };
+    const { revocation_endpoint: endpoint } = this.#revocation;
     if (typeof endpoint !== "string" || !client) return false;
     for (const kind of ["refresh_token", "access_token"] as const) {
       const token = tokens?.[kind];
@@ -271,16 +269,19 @@ export class AuthorizationServer {
     return true;
   }
 
+  /** The metadata with fields that their type lacks. */
+  get #revocation(): Record<string, unknown> {
+    return { ...this.#metadata };
+  }
+
   async #revoke(
     endpoint: string,
     client: Client,
     token: Record<string, string>,
   ): Promise<void> {
     const { client_id, client_secret = "" } = client;
-    const { revocation_endpoint_auth_methods_supported: methods }: Record<
-      string,
-      unknown
-    > = { ...this.#metadata };
+    const { revocation_endpoint_auth_methods_supported: methods } =
+      this.#revocation;
     const body = new URLSearchParams(token);
     const headers = new Headers();
     const method = sdk.selectClientAuthMethod(

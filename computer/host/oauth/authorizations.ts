@@ -109,6 +109,9 @@ export class Authorizations {
   }
 }
 
+/** Loads what only a sign-in needs. */
+const loadServer = () => import("./authorization_server.ts");
+
 /** A sign-in that waits for the user. */
 interface Asking {
   readonly signIn: SignIn;
@@ -191,7 +194,7 @@ export class OAuthSession implements Authorizer {
     answer: Response,
     fetch: FetchLike,
   ): Promise<boolean> {
-    const { readChallenge } = await import("./authorization_server.ts");
+    const { readChallenge } = await loadServer();
     const challenge = readChallenge(answer);
     if (challenge.error !== "insufficient_scope") return false;
     return await this.#inTurn(() => this.#widen(refused, challenge, fetch));
@@ -241,7 +244,7 @@ export class OAuthSession implements Authorizer {
     const isRenewable = tokens?.refresh_token !== undefined;
     if (!isRenewable) this.#throwPending();
     this.#closing.signal.throwIfAborted();
-    const { readChallenge } = await import("./authorization_server.ts");
+    const { readChallenge } = await loadServer();
     const challenge = readChallenge(answer);
     await this.#explained(async () => {
       const server = await this.#find(challenge, fetch);
@@ -257,7 +260,7 @@ export class OAuthSession implements Authorizer {
     challenge: Challenge,
     fetch: FetchLike,
   ): Promise<boolean> {
-    const { readScopes } = await import("./authorization_server.ts");
+    const { readScopes } = await loadServer();
     const { tokens } = await this.#store.load();
     if (!tokens) return false;
     if (tokens.access_token !== refused) return true;
@@ -307,7 +310,7 @@ export class OAuthSession implements Authorizer {
     challenge: Challenge,
     fetch: FetchLike,
   ): Promise<AuthorizationServer> {
-    const { AuthorizationServer } = await import("./authorization_server.ts");
+    const { AuthorizationServer } = await loadServer();
     const { signal } = this.#closing;
     const { url } = this.#options.place;
     return await AuthorizationServer.ofResource(url, challenge, fetch, signal);
@@ -369,9 +372,7 @@ export class OAuthSession implements Authorizer {
     try {
       return await work();
     } catch (error) {
-      const { refusalCode, OutOfReachError } = await import(
-        "./authorization_server.ts"
-      );
+      const { refusalCode, OutOfReachError } = await loadServer();
       this.#closing.signal.throwIfAborted();
       if (error instanceof OutOfReachError) throw error;
       throw toAuthorize("unrenewed", { values: refusalCode(error) });
@@ -423,9 +424,7 @@ export class OAuthSession implements Authorizer {
   }
 
   async #refused(signIn: SignIn, error: unknown): Promise<void> {
-    const { refusalCode, isClientRefused } = await import(
-      "./authorization_server.ts"
-    );
+    const { refusalCode, isClientRefused } = await loadServer();
     const isMore = this.#asking?.isMore;
     this.#asking = undefined;
     if (signIn.isClosed) return;
@@ -446,7 +445,7 @@ export class OAuthSession implements Authorizer {
     fetch: FetchLike,
   ): Promise<Revocation> {
     if (!saved.tokens) return "unsupported";
-    const { AuthorizationServer } = await import("./authorization_server.ts");
+    const { AuthorizationServer } = await loadServer();
     const { signal } = this.#closing;
     const { issuer } = saved.tokens;
     try {

@@ -221,60 +221,42 @@ const notPermitted = () =>
 const IN_BROWSER =
   "authorize it in the browser of the Computer, which shows the address";
 
-/** Why the user must authorize the Computer: code, sentence, and what they can do. */
+/** Why the user must authorize the Computer, and what they can do where it is not in their browser. */
 const TO_AUTHORIZE = {
   /** They are being asked for the first time. */
-  unauthorized: {
-    code: ErrorCode.TOOL_AUTHORIZATION_REQUIRED,
-    what: "The Computer is not authorized yet",
-    todo: IN_BROWSER,
-  },
+  unauthorized: ["The Computer is not authorized yet"],
   /** They are being asked again, as the earlier authorization is no longer valid. */
-  expired: {
-    code: ErrorCode.TOOL_AUTHORIZATION_FAILED,
-    what: "The authorization of the Computer has expired or was revoked",
-    todo: IN_BROWSER,
-  },
+  expired: ["The authorization of the Computer has expired or was revoked"],
   /** They are being asked for more scopes. */
-  narrow: {
-    code: ErrorCode.TOOL_AUTHORIZATION_FAILED,
-    what: "The authorization of the Computer does not include this",
-    todo: IN_BROWSER,
-  },
+  narrow: ["The authorization of the Computer does not include this"],
   /** They, or the authorization server, refused. */
-  refused: {
-    code: ErrorCode.TOOL_AUTHORIZATION_FAILED,
-    what: "The authorization of the Computer was refused",
-    todo: "start the MCP server again by hand to be asked again",
-  },
+  refused: [
+    "The authorization of the Computer was refused",
+    "start the MCP server again by hand to be asked again",
+  ],
   /** The authorization server failed to renew the token, but did not call it invalid. */
-  unrenewed: {
-    code: ErrorCode.TOOL_AUTHORIZATION_FAILED,
-    what: "The authorization of the Computer could not be renewed",
-    todo:
-      "it is tried again; if that does not help, authorize the Computer again",
-  },
+  unrenewed: [
+    "The authorization of the Computer could not be renewed",
+    "it is tried again; if that does not help, authorize the Computer again",
+  ],
 } as const;
 
 /** Creates the error of an authorization that the user must give. */
-export const toAuthorize = (
+export function toAuthorize(
   why: keyof typeof TO_AUTHORIZE,
   more: Pick<AuthorizationProblem, "values" | "granted"> = {},
-): AuthorizationError =>
-  new AuthorizationError({
-    ...TO_AUTHORIZE[why],
+): AuthorizationError {
+  const [what, todo = IN_BROWSER] = TO_AUTHORIZE[why];
+  const code = why === "unauthorized"
+    ? ErrorCode.TOOL_AUTHORIZATION_REQUIRED
+    : ErrorCode.TOOL_AUTHORIZATION_FAILED;
+  return new AuthorizationError({
+    code,
+    what,
+    todo,
     action: "authorize",
     ...more,
   });
-
-/** The parts of an error result. */
-interface AuthorizationAnswer {
-  /** 4006 or 4007. */
-  readonly code: number;
-  /** For people and models. */
-  readonly text: string;
-  /** Metadata of the result beside the code. */
-  readonly fields: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -287,8 +269,10 @@ export const authorizationAnswer = (
   server: string,
   { code, hint }: AuthorizationError,
   address: string = server,
-): AuthorizationAnswer => ({
+) => ({
   code,
+  /** For people and models. */
   text: `Cannot call "${tool}" of MCP server "${server}". ${hint.message}`,
+  /** Metadata of the result beside the code. */
   fields: { mcp_server: address, auth_hint: { ...hint } },
 });

@@ -19,7 +19,6 @@ export {
   InvalidClientError,
   InvalidGrantError,
   OAuthError,
-  ServerError,
   UnauthorizedClientError,
 } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 // @ts-types="@modelcontextprotocol/sdk/shared/auth-utils"

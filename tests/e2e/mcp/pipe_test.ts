@@ -155,7 +155,7 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
       Error,
       kind === "v2, 2026" // its message is of its own failure alone
         ? "Version negotiation failed"
-        : "give a key that the Server knows with --api-key (SMCP_API_KEY)",
+        : "give a key of this Server with --api-key (SMCP_API_KEY)",
     );
     const env = { SMCP_API_KEY: GATEWAY_KEYS.ann };
     await using client = await connect({ ...command, env });

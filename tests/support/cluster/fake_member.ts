@@ -1,6 +1,5 @@
-import { Tally } from "../../../server/cluster/node_log.ts";
 import type { NodeTunnel } from "../../../server/cluster/cluster_offices.ts";
-import type { ClusterMember } from "../../../server/shared/cluster.ts";
+import { type ClusterMember, Tally } from "../../../server/shared/cluster.ts";
 
 /** A node that has always joined. */
 export const fakeMember = (
@@ -9,7 +8,7 @@ export const fakeMember = (
 ): ClusterMember => ({
   name: "node",
   hindrance: undefined,
-  others: tunnel.others,
+  others: tunnel,
   status: () => ({ node: "", leaseMs: 0, redis: "connected", nodes: 0 }),
   figures: () => ({
     ...new Tally(),

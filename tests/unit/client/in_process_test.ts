@@ -106,7 +106,7 @@ Deno.test("clients in process join, call and are notified in order, and close() 
   await agent.one.close();
   assertEquals(server.members(), ["pc", "other"]);
   await computer.one.close();
-  assertEquals([server.members(), server.door.open.length], [["other"], 0]);
+  assertEquals([server.members(), server.door.open.size], [["other"], 0]);
   const reason = "closed by this client";
   for (const { log } of [agent, computer]) {
     assertEquals(log, [
@@ -156,7 +156,7 @@ Deno.test("a client in process that closes after a kick does not reconnect; one 
     }
     await agent.one.close();
     assertEquals(agent.one.state, "closed");
-    assertEquals(server.door.open.length, isClosing ? 1 : 0);
+    assertEquals(server.door.open.size, isClosing ? 1 : 0);
   }
 });
 
@@ -181,7 +181,7 @@ Deno.test("a client in process takes its own seat over with another connection, 
   const reason = "its client joined with another connection";
   assertEquals(ends, [{ reason, isFinal: true }]);
   await second.close();
-  assertEquals(server.door.open.length, 0);
+  assertEquals(server.door.open.size, 0);
 });
 
 Deno.test("a client in process ends when its Server closes, and cannot connect again", async () => {

@@ -265,7 +265,7 @@ Deno.test("a client that closes leaves its office after what it sent took effect
     "notify:leave_office",
   ]);
   assertEquals([answers, agent.heard, agent.closed], [[], [], []]);
-  assertEquals(door.open.length, 1);
+  assertEquals(door.open.size, 1);
 });
 
 Deno.test("a door that closes ends its connections with the reason, and lets nobody in (protocol §5)", async () => {
@@ -278,7 +278,7 @@ Deno.test("a door that closes ends its connections with the reason, and lets nob
   door.close("bye");
   await Promise.resolve();
   assertEquals([agent.closed, computer.closed], [["bye"], ["bye"]]);
-  assertEquals(door.open.length, 0);
+  assertEquals(door.open.size, 0);
 });
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -4,8 +4,9 @@ import { EventEmitter } from "node:events";
 import {
   earlyBytes,
   guardQueue,
-  PacketGuards,
+  SessionGuard,
 } from "../../../server/limits/guards.ts";
+import { createSmcpServer } from "../../../server/mod.ts";
 import { MAX_CONNECT_BYTES } from "../../../server/limits/limits.ts";
 import type { WireConnection } from "../../../server/wire/mod.ts";
 
@@ -41,20 +42,21 @@ class FakeConnection extends EventEmitter implements WireConnection {
 /** A guarded connection, and why it was refused. */
 function guarded(maxConnectBytes = 100, maxMessageBytes = 50) {
   const connection = new FakeConnection();
-  const guards = new PacketGuards({ maxConnectBytes, maxMessageBytes });
   const refused: unknown[] = [];
-  guards.add(connection, (...all) => refused.push(all));
-  const guard = guards.of(connection);
-  if (guard === undefined) throw new Error("it is not guarded");
+  const guard = new SessionGuard(
+    connection,
+    { maxConnectBytes, maxMessageBytes },
+    (...all) => refused.push(all),
+  );
   const early = (data: unknown) => connection.emit("packet", { data });
   return { connection, guard, refused, early };
 }
 
 const PARTY = { address: "192.0.2.1", socket: "1" };
 
-Deno.test("PacketGuards refuses a limit of 0 for CONNECT packets", () => {
+Deno.test("A server refuses a limit of 0 for CONNECT packets", () => {
   assertThrows(
-    () => new PacketGuards({ maxConnectBytes: 0, maxMessageBytes: 1 }),
+    () => createSmcpServer({ maxConnectBytes: 0 }),
     TypeError,
     "Cannot use maxConnectBytes 0: expected a number above 0",
   );

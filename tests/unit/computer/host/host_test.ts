@@ -25,7 +25,7 @@ import { listenForRedirect } from "../../../../computer/host/oauth/redirect_list
 import { TokenStore } from "../../../../computer/host/oauth/token_store.ts";
 import { classifyFailure } from "../../../../computer/host/server_status.ts";
 import { ToolHost } from "../../../../computer/mod.ts";
-import { defaultOAuthDirectory } from "../../../../computer/util/defaults.ts";
+import { statePath } from "../../../../computer/util/defaults.ts";
 import {
   inheritedVariables,
   urlCredentials,
@@ -289,12 +289,12 @@ Deno.test("TokenStore keeps complete tokens, readable only by the owner, and lea
   assertEquals(await readdir(directory), [name]);
 });
 
-Deno.test("defaultOAuthDirectory() is below XDG_STATE_HOME, or below ~/.local/state", () => {
+Deno.test("statePath() is below XDG_STATE_HOME, or below ~/.local/state", () => {
   const below = (...path: string[]) => join(...path, "a2c-smcp", "oauth");
   const home = Deno.env.get("HOME") ?? "";
   const XDG_STATE_HOME = "/state";
-  assertEquals(defaultOAuthDirectory({ XDG_STATE_HOME }), below("/state"));
-  assertEquals(defaultOAuthDirectory({}), below(home, ".local", "state"));
+  assertEquals(statePath({ XDG_STATE_HOME }, "oauth"), below("/state"));
+  assertEquals(statePath({}, "oauth"), below(home, ".local", "state"));
 });
 
 Deno.test("OAuthSession.close() aborts a running authorization, waits for its end and does not ask the user", async () => {

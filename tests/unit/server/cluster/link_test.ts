@@ -96,7 +96,7 @@ const STORIES: readonly (readonly [
   [
     "sends nothing after it may have missed frames, until an answer",
     (n, s) => {
-      n.link.reset();
+      n.link.isOpen = false;
       n.send("s", 10);
       assertEquals(n.isScheduled, false);
       s.link.beat();
@@ -152,7 +152,7 @@ Deno.test("Link frees a frame when the peer has it, unless it was sent again", (
     assertEquals(frames[0]?.length === 0, false);
     if (isRepeated) {
       south.incoming.length = 0;
-      north.link.reset();
+      north.link.isOpen = false;
       north.link.beat();
     }
     settle([north, south]);
@@ -259,7 +259,7 @@ const STEPS: Readonly<
   double: (end, n) => end.incoming.unshift(...again(end, n)),
   late: (end, n) => end.incoming.push(...again(end, n)),
   restart: ({ link }) => {
-    link.reset();
+    link.isOpen = false;
     link.beat();
   },
   beat: ({ link }) => link.beat(),
