@@ -31,7 +31,7 @@ import {
 } from "./observe/watch_calls.ts";
 import type { OfficeClientParts, OwnSeat } from "./office/office_client.ts";
 import { LocalOffices } from "./office/office.ts";
-import type { Clock, OfficeParts, Offices, Peer } from "./office/peer.ts";
+import type { Clock, Offices, Peer } from "./office/peer.ts";
 import type { CloseOptions, ResolvedOptions } from "./options.ts";
 import { checkNames } from "../shared/checks.ts";
 import type { Hono } from "hono";
@@ -99,12 +99,8 @@ export class ServerCore {
     const calls = this.#calls = new AskingCalls(
       watchCalls(all.observer, journal, auditPayloads),
     );
-    const local = newLocalOffices(all, this.#deadlines, {
-      limiter,
-      audit: journal.write,
-      observe: calls.observe,
-      waits: watchWaits(journal),
-    });
+    const seen = { calls, limiter, journal };
+    const local = newLocalOffices(all, this.#deadlines, seen);
     this.#memberBytes = () => local.memberBytes();
     const everywhere = cluster?.start(agreedSettings(all), local) ?? local;
     const seats = gateway && new GatewaySeats(everywhere, gateway.agents);
@@ -256,12 +252,19 @@ export class ServerCore {
 const newLocalOffices = (
   all: ResolvedOptions,
   deadlines: Deadlines,
-  parts: Pick<OfficeParts, "limiter" | "audit" | "observe" | "waits">,
+  { calls, limiter, journal }: {
+    readonly calls: AskingCalls;
+    readonly limiter: Limiter;
+    readonly journal: Journal;
+  },
 ): LocalOffices =>
   new LocalOffices({
-    ...parts,
     clock: CLOCK,
     deadlines,
+    limiter,
+    audit: journal.write,
+    observe: calls.observe,
+    waits: watchWaits(journal),
     maxMessageBytes: all.maxMessageBytes,
     requestTimeoutMs: all.requestTimeoutMs,
   });
