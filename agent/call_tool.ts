@@ -18,6 +18,7 @@ import {
   cancelledResult,
   type ElicitParams,
   type ElicitResult,
+  type ElicitUrlParams,
   ErrorCode,
   GET_TOOLS_EVENT,
   resultMeta,
@@ -56,9 +57,9 @@ export async function callTool(
     );
   }
   checkNames(options, CALL_TOOL_NAMES, "callTool()");
-  const { signal, onElicit, blobs = "restore" } = options;
-  const result = onElicit
-    ? await callAnswering(office, call, options, onElicit)
+  const { signal, onElicit, onElicitUrl, blobs = "restore" } = options;
+  const result = onElicit || onElicitUrl
+    ? await callAnswering(office, call, options)
     : await callOnce(office, call, options);
   if (blobs === "keep") return result;
   const { requests } = office;
@@ -70,20 +71,34 @@ async function callAnswering(
   office: CallOffice,
   call: Call,
   options: CallToolOptions,
-  onElicit: NonNullable<CallToolOptions["onElicit"]>,
 ): Promise<CallToolResult> {
+  const { onElicit, onElicitUrl } = options;
+  const accepts = [
+    ...onElicit ? ["form" as const] : [],
+    ...onElicitUrl ? ["url" as const] : [],
+  ];
   let { input = {}, reqId = crypto.randomUUID() } = options;
   for (;;) {
-    const result = await callOnce(office, call, { ...options, input, reqId });
+    const result = await callOnce(office, call, {
+      ...options,
+      input: { ...input, accepts },
+      reqId,
+    });
     const { resultType, inputRequests, requestState: state } = result;
     if (resultType !== "input_required" || typeof state !== "string") {
       return result;
     }
-    const questions = inputRequests as Record<string, { params: ElicitParams }>;
+    const questions = inputRequests as Record<
+      string,
+      { params: ElicitParams | ElicitUrlParams }
+    >;
     const responses: Record<string, ElicitResult> = {};
     try {
       for (const [key, { params }] of Object.entries(questions)) {
-        responses[key] = await onElicit(params);
+        const answer = params.mode === "url"
+          ? await onElicitUrl?.(params)
+          : await onElicit?.(params);
+        responses[key] = answer ?? { action: "cancel" };
         options.signal?.throwIfAborted();
       }
     } catch (error) {

@@ -98,6 +98,7 @@ export {
   type DPEPage,
   type ElicitParams,
   type ElicitResult,
+  type ElicitUrlParams,
   type ElicitValue,
   type EnterOfficeNotification,
   ErrorCode,

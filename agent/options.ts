@@ -8,6 +8,7 @@ import { CONNECTION_NAMES, type ConnectionOptions } from "../client/options.ts";
 import type {
   ElicitParams,
   ElicitResult,
+  ElicitUrlParams,
   ToolProgress,
 } from "../protocol/mod.ts";
 import type { NamesOf } from "../shared/checks.ts";
@@ -73,11 +74,20 @@ export interface CallToolOptions extends AgentRequestOptions {
    */
   onElicit?: (question: ElicitParams) => ElicitResult | Promise<ElicitResult>;
   /**
-   * In place of `onElicit`: resolves with a question as a result whose `resultType` is
+   * Asks a person to open a page that the tool's MCP server names, where no person at the Computer does. Show
+   * the whole address with its host; `accept` means that they have opened it. Without this option the MCP
+   * server is answered that no page is opened.
+   */
+  onElicitUrl?: (
+    page: ElicitUrlParams,
+  ) => ElicitResult | Promise<ElicitResult>;
+  /**
+   * In place of both: resolves with a question as a result whose `resultType` is
    * `input_required`, with `inputRequests` and `requestState`. `{}` for the first call; then the same
-   * call again with the answers and that state.
+   * call again with the answers and that state. `accepts` has the modes of questions; default: forms alone.
    */
   input?: {
+    readonly accepts?: readonly ("form" | "url")[];
     readonly responses?: Record<string, ElicitResult>;
     readonly state?: string;
   };
@@ -95,6 +105,7 @@ export interface CallToolOptions extends AgentRequestOptions {
 }
 
 const INPUT_NAMES = {
+  accepts: true,
   responses: true,
   state: true,
 } satisfies NamesOf<NonNullable<CallToolOptions["input"]>>;
@@ -105,6 +116,7 @@ export const CALL_TOOL_NAMES = {
   timeoutMs: true,
   onProgress: true,
   onElicit: true,
+  onElicitUrl: true,
   input: INPUT_NAMES,
   blobs: true,
   meta: true,

@@ -33,6 +33,7 @@ import {
 } from "./requests.ts";
 import { ConnectionError } from "../client/errors.ts";
 import * as wire from "../protocol/mod.ts";
+import { ACCEPTS } from "../protocol/payloads/elicitation.ts";
 import { inMcpSpelling } from "../protocol/payloads/resources.ts";
 import { checkNames, checkNumbers, present } from "../shared/checks.ts";
 import { PagedList } from "../shared/pages.ts";
@@ -209,9 +210,11 @@ export async function dpe(
 
 /** Returns the fields of a request whose questions its caller answers. */
 export const inputFields = (
-  { responses, state }: NonNullable<CallToolOptions["input"]>,
+  { accepts = ["form"], responses, state }: NonNullable<
+    CallToolOptions["input"]
+  >,
 ): wire.QuestionFields => ({
-  accepts: ["input_required"],
+  accepts: accepts.map((mode) => ACCEPTS[mode]),
   ...present({ input_responses: responses, request_state: state }),
 });
 

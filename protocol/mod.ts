@@ -120,6 +120,7 @@ export type { RequestMeta } from "./payloads/request_meta.ts";
 export {
   type ElicitParams,
   type ElicitResult,
+  type ElicitUrlParams,
   type ElicitValue,
   parseElicitResult,
   type QuestionFields,

@@ -80,7 +80,11 @@ export type {
   SmcpServerStats,
 } from "./observe/metrics.ts";
 export { createMetrics } from "./observe/prometheus.ts";
-export type { CallSpan, CallTracer } from "./observe/watch_calls.ts";
+export type {
+  CallContext,
+  CallSpan,
+  CallTracer,
+} from "./observe/watch_calls.ts";
 export type { CallEnd, EndedBy } from "./shared/audit.ts";
 
 // Clients of the same process, and other protocols that lead to offices.

@@ -58,6 +58,12 @@ export const WILLING_CHOICES: readonly Choice<"accept" | "decline">[] = [
   { answer: "decline", key: "n", label: "Decline", needsAll: false },
 ];
 
+/** Whether a page is opened, from top to bottom. */
+export const PAGE_CHOICES: readonly Choice<"accept" | "decline">[] = [
+  { answer: "accept", key: "y", label: "I have opened it", needsAll: true },
+  { answer: "decline", key: "n", label: "Decline", needsAll: false },
+];
+
 /** Returns the answers that are offered. */
 export const offered = <A extends string>(
   choices: readonly Choice<A>[],
@@ -91,14 +97,14 @@ const describeSubject = (request: ConfirmRequest): string =>
     quoted(request.server)
   }, asked by ${callerPhrase(request)}`;
 
-/** Describes the question of an MCP server: the MCP server, its text, the fields, and during which call. */
+/** Describes the question of an MCP server: the MCP server, its text, the fields or the page, and during which call. */
 export function describeForm(
-  { server, bundleId, agent, operator, tool, message }: ElicitRequest,
+  { server, bundleId, agent, operator, tool, message, url }: ElicitRequest,
   fields: readonly Field[],
 ): QuestionText {
   const excess = fields.length > MAX_NAMES
     ? `more than ${MAX_NAMES} fields`
-    : describeExcess([message, ...fields.flatMap(fieldTexts)]);
+    : describeExcess([message, url ?? "", ...fields.flatMap(fieldTexts)]);
   const seen = excess === undefined
     ? message
     : firstUnits(message, MAX_EXCERPT);
@@ -107,17 +113,30 @@ export function describeForm(
     ours("Asked by", callerPhrase({ agent, operator })),
   ];
   return {
-    title: "Answer this MCP server?",
+    title: url === undefined
+      ? "Answer this MCP server?"
+      : "Open this page for an MCP server?",
     subject: `question of MCP server ${quoted(server)}`,
     facts: [
       ...serverFacts(server, bundleId),
       { ...ours("Question", quoted(seen, true)), length: message.length },
+      ...url === undefined || excess !== undefined ? [] : pageFacts(url),
       ...fields.length > 0 ? [ours("Fields", "")] : [],
       ...excess === undefined ? fields.map(fieldFact) : [],
       ...call,
     ],
     ...(excess !== undefined && { excess: `the question is ${excess}` }),
   };
+}
+
+/** The host by itself, as a long address can hide it; both without letters that look like others. */
+function pageFacts(url: string): Fact[] {
+  const { href, host, protocol } = new URL(url);
+  const isPlain = protocol === "http:";
+  return [
+    ours("Host", quoted(host) + (isPlain ? ", not encrypted" : "")),
+    ours("Page", quoted(href)),
+  ];
 }
 
 /** How much is shown of a text that is too long to be answered. */

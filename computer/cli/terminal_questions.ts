@@ -11,6 +11,7 @@ import {
   describeCall,
   describeForm,
   inputMessage,
+  PAGE_CHOICES,
   WILLING_CHOICES,
 } from "./question_text.ts";
 import { paint, Screen, type View } from "./screen.ts";
@@ -187,7 +188,7 @@ const defaultText = (
 
 /**
  * Asks the question of an MCP server: first whether to answer, with "decline" as the default, then
- * field by field. Esc and Ctrl-C cancel at any time.
+ * field by field. A page is opened by the person alone. Esc and Ctrl-C cancel at any time.
  */
 async function askForm(
   request: ElicitRequest,
@@ -197,7 +198,7 @@ async function askForm(
   const willing = await askChoice(
     {
       text: describeForm(request, fields),
-      choices: WILLING_CHOICES,
+      choices: request.url === undefined ? WILLING_CHOICES : PAGE_CHOICES,
       first: "decline",
       keyHint: "y or n; or ↑ ↓ and Enter; Esc cancels",
     },

@@ -25,7 +25,7 @@ import type {
 } from "../host/mcp/mcp_connection.ts";
 import { takesPart } from "../resources/servers.ts";
 import { requestFailure } from "../tools/call_failure.ts";
-import { type Dialogue, INPUT_REQUIRED } from "../tools/dialogues.ts";
+import { type Dialogue, mayAsk } from "../tools/dialogues.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { reasonOf } from "../util/values.ts";
 import type { Handler, ToolHostParts } from "./parts.ts";
@@ -239,8 +239,7 @@ function openDialogue(
   if (request.request_state !== undefined) return dialogues.resume(asked);
   const connection = askedServer(host, mcp_server, "prompts");
   const server = host.names.at(mcp_server)?.view.name ?? mcp_server;
-  const passesOn = request.accepts?.includes(INPUT_REQUIRED) &&
-    !elicitations.canAsk;
+  const passesOn = mayAsk(request) && !elicitations.canAsk;
   const askHere: AnswerQuestion = (question, context) =>
     elicitations.ask({ server, agent }, question, context);
   return dialogues.begin(asked, (signal, askAgent) => {

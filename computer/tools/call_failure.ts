@@ -14,10 +14,11 @@ import {
   INVALID_PARAMS,
   mcpErrorCode,
   MessageTooLargeError,
+  pagesOf,
   RESOURCE_NOT_FOUND,
   sdkFailure,
   SessionForgottenError,
-  URL_REQUIRED,
+  UnansweredError,
 } from "../host/mcp/errors.ts";
 import { describeState, type ServerView } from "../host/server_status.ts";
 import { isRecord } from "../../protocol/names.ts";
@@ -81,6 +82,9 @@ function whatHappened(error: unknown): string {
       pages.join(" and ")
     } first; then call again`;
   }
+  if (error instanceof UnansweredError) {
+    return `asked a question that is not answered: ${error.reason}`;
+  }
   if (error instanceof HttpAnswerError) return error.what;
   if (error instanceof SessionForgottenError) return error.answer.what;
   if (!(error instanceof Error) || mcpErrorCode(error) === undefined) {
@@ -93,14 +97,7 @@ function whatHappened(error: unknown): string {
 }
 
 /** The pages that a person must open before an MCP server does what it was asked for. */
-function requiredPages(error: unknown): string[] {
-  if (mcpErrorCode(error) !== URL_REQUIRED) return [];
-  const { data } = error instanceof HttpAnswerError
-    ? Object(error.rpc)
-    : Object(error);
-  const { elicitations } = isRecord(data) ? data : {};
-  return (Array.isArray(elicitations) ? elicitations : [])
-    .flatMap((page) =>
-      isRecord(page) && typeof page.url === "string" ? [page.url] : []
-    );
-}
+const requiredPages = (error: unknown): string[] =>
+  pagesOf(error).flatMap((page) =>
+    isRecord(page) && typeof page.url === "string" ? [page.url] : []
+  );

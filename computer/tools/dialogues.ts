@@ -6,26 +6,27 @@
  */
 import type {
   AnswerQuestion,
+  Question,
   QuestionContext,
 } from "../host/mcp/mcp_connection.ts";
 import { UnansweredError } from "../host/mcp/errors.ts";
 import {
   type AgentCallData,
-  type ElicitParams,
   type ElicitResult,
   ErrorCode,
   ProtocolError,
   type QuestionFields,
   type ToolProgress,
 } from "../../protocol/mod.ts";
+import { ACCEPTS } from "../../protocol/payloads/elicitation.ts";
 import { onAbort } from "../../shared/async.ts";
 
 /** How long a question waits for the Agent's answer. */
 const ANSWER_TIMEOUT_MS = 10 * 60_000;
 /** The most questions that wait for Agents at once. */
 const MAX_WAITING = 100;
-/** What an Agent accepts that can answer questions. */
-export const INPUT_REQUIRED = "input_required";
+/** The kind of an answer that asks its Agent. */
+const INPUT_REQUIRED = "input_required";
 /** The key of a question without a name in `inputRequests`, and of its answer. */
 const QUESTION_KEY = "question";
 
@@ -62,16 +63,21 @@ interface Waiting {
   readonly answer: (result: ElicitResult) => void;
 }
 
+/** Returns whether the Agent of a request may be asked. */
+export const mayAsk = ({ accepts = [] }: QuestionFields): boolean =>
+  accepts.includes(ACCEPTS.form) || accepts.includes(ACCEPTS.url);
+
 /** The requests of one office whose MCP servers may ask their Agents (an extension of this package). */
 export class Dialogues {
   readonly #waiting = new Map<string, Waiting>();
 
   /** Begins a request. */
   begin<R>(request: AskedRequest, run: RunDialogue<R>): Dialogue<R> {
-    const { agent, about, req_id, input_responses } = request;
+    const { agent, about, req_id, input_responses, accepts } = request;
     const dialogue: Dialogue<R> = {
       agent,
       about,
+      accepts: accepts ?? [],
       reqIds: new Set([req_id]),
       given: new Map(Object.entries(input_responses ?? {})),
       end: new AbortController(),
@@ -124,12 +130,18 @@ export class Dialogues {
 
   #ask(
     dialogue: Dialogue<unknown>,
-    question: ElicitParams,
+    question: Question,
     { signal, isCertain, key = QUESTION_KEY }: QuestionContext,
   ): Promise<ElicitResult> {
     if (!isCertain) {
       throw new UnansweredError(
         "several calls run at this MCP server, and it is unknown whose question it is",
+      );
+    }
+    const { mode = "form" } = question;
+    if (!dialogue.accepts.includes(ACCEPTS[mode])) {
+      throw new UnansweredError(
+        `the caller accepts no questions of the mode "${mode}"`,
       );
     }
     const given = dialogue.given.get(key);
@@ -172,6 +184,8 @@ export class Dialogues {
 export interface Dialogue<R> {
   readonly agent: string;
   readonly about: string;
+  /** What the Agent accepts. */
+  readonly accepts: readonly string[];
   readonly reqIds: Set<string>;
   /** The answers that came with the call. */
   readonly given: Map<string, ElicitResult>;

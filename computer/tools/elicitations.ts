@@ -1,9 +1,9 @@
-import type { QuestionContext } from "../host/mcp/mcp_connection.ts";
+import type { Question, QuestionContext } from "../host/mcp/mcp_connection.ts";
 import { UnansweredError } from "../host/mcp/errors.ts";
 import { checkForm, readFields } from "./form.ts";
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
-import type { ElicitParams, ElicitResult } from "../../protocol/mod.ts";
+import type { ElicitResult } from "../../protocol/mod.ts";
 import { abortable } from "../../shared/async.ts";
 
 /** The most questions that wait for an answer at once: an MCP server may ask without end. */
@@ -11,7 +11,7 @@ const MAX_OPEN_QUESTIONS = 16;
 
 /** The call during which an MCP server asks; another request, such as for a prompt, has no `tool`. */
 type AskingCall =
-  & Omit<ElicitRequest, "agent" | "message" | "requestedSchema">
+  & Omit<ElicitRequest, "agent" | "message" | "requestedSchema" | "url">
   & { readonly agent: string };
 
 /** Answers the questions of MCP servers with the help of the person at the Computer. */
@@ -36,7 +36,7 @@ export class Elicitations {
    */
   async ask(
     { server, bundleId, ...caller }: AskingCall,
-    { message, requestedSchema }: ElicitParams,
+    question: Question,
     { signal, isCertain }: QuestionContext,
   ): Promise<ElicitResult> {
     if (!this.#elicit) {
@@ -44,6 +44,11 @@ export class Elicitations {
         "this Computer cannot ask a person, and the caller accepts no questions",
       );
     }
+    const { message } = question;
+    const page = question.mode === "url" ? question.url : undefined;
+    const requestedSchema = question.mode === "url"
+      ? NO_FIELDS
+      : question.requestedSchema;
     const fields = readFields(requestedSchema);
     if (this.#open >= MAX_OPEN_QUESTIONS) {
       throw new UnansweredError(
@@ -58,10 +63,11 @@ export class Elicitations {
         ...(isCertain && caller),
         message,
         requestedSchema,
+        ...(page !== undefined && { url: page }),
       }, signal);
       const answer = await abortable(Promise.resolve(asked), signal);
       const { action, content } = answer;
-      if (action !== "accept") return { action };
+      if (action !== "accept" || page !== undefined) return { action };
       const values = content ?? {};
       const problems = checkForm(fields, values);
       if (problems.length > 0) throw new TypeError(problems.join("; "));
@@ -80,6 +86,9 @@ export class Elicitations {
   }
 }
 
+/** The form of a question that asks to open a page. */
+const NO_FIELDS = { type: "object", properties: {} };
+
 /** A question that an MCP server asks during a tool call, or while it makes a prompt. */
 export interface ElicitRequest {
   /** The MCP server that asks; everything below `message` is its own text. */
@@ -96,6 +105,11 @@ export interface ElicitRequest {
   readonly message: string;
   /** An object schema whose properties are simple values: the fields to fill in. */
   readonly requestedSchema: Record<string, unknown>;
+  /**
+   * The address of a page to open, of `http` or `https`; without fields to fill in. Show it whole, and open it
+   * only when the person does: `accept` means that they have.
+   */
+  readonly url?: string;
 }
 
 /**

@@ -36,7 +36,7 @@ import {
   type AskedRequest,
   type Dialogue,
   Dialogues,
-  INPUT_REQUIRED,
+  mayAsk,
 } from "./dialogues.ts";
 import { type Elicit, Elicitations } from "./elicitations.ts";
 import type { ComputerEvents, ToolCallStarted } from "./events.ts";
@@ -220,9 +220,7 @@ export class ToolCalls {
     if (found.kind === "refuse") return refused(found);
     const { target } = found;
     this.recent.used(target.server.bundleId);
-    if (
-      !request.accepts?.includes(INPUT_REQUIRED) || this.elicitations.canAsk
-    ) {
+    if (!mayAsk(request) || this.elicitations.canAsk) {
       return this.#untilEnd(
         call,
         (signal) => this.#execute(target, { ...call, signal }),

@@ -8,7 +8,7 @@ import {
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
 import type { EventRoom } from "./kept_events.ts";
 import { keptAlive } from "./kept_alive.ts";
-import { headerMismatch } from "./param_headers.ts";
+import { headerMismatch } from "../../protocol/mcp/param_headers.ts";
 import type { Message } from "./session_transport.ts";
 import { Sessions } from "./sessions.ts";
 import { isTaskMethod, isTaskRequest, ownerOf } from "../tasks/extension.ts";

@@ -21,7 +21,10 @@ import {
   type ToolProgress,
 } from "../../protocol/mod.ts";
 import {
+  isRequestMeta,
+  MAX_META_BYTES,
   MAX_OFFICES_OF_CALL,
+  passedFromClient,
   readOffices,
   type RequestMeta,
   writeOffices,
@@ -61,7 +64,11 @@ export async function callOffice(
     return passedTooMany(passed, agent.office);
   }
   const { id: own = [] } = officePathOf(agent);
-  const meta: RequestMeta = { ...writeOffices(passed.concat(own))._meta };
+  const meta: RequestMeta = {
+    ...passedFromClient(_meta ?? {}),
+    ...writeOffices(passed.concat(own))._meta,
+  };
+  if (!isRequestMeta(meta)) return tooMuchMeta();
   const progressToken = _meta?.progressToken;
   const send = (progress: Progress) => {
     const params = { ...progress, progressToken: progressToken ?? "" };
@@ -111,6 +118,12 @@ const passedTooMany = (
     } does not pass the call on: it has passed ${passed.length} offices, and at most ${MAX_OFFICES_OF_CALL} are allowed (${
       passed.join(", ")
     }). An MCP server of a Computer probably leads back to an office that the Computer is in; remove it there`,
+  );
+
+const tooMuchMeta = (): Mcp.CallToolResult =>
+  failure(
+    ErrorCode.BAD_REQUEST,
+    `_meta of the call is too large: at most ${MAX_META_BYTES} bytes as JSON go with it to the MCP server; the tool has not run. Send less in _meta`,
   );
 
 /** The most of a result that is passed on: models and programs ask for less at once. */

@@ -43,12 +43,16 @@ export function readQuestions(
   states: QuestionStates,
 ): CallQuestions | undefined {
   const elicitation = server.getClientCapabilities()?.elicitation;
-  const canFill = elicitation !== undefined &&
-    (elicitation.form !== undefined || elicitation.url === undefined);
-  if (!canFill) return undefined;
+  if (elicitation === undefined) return undefined;
+  const { form, url } = elicitation;
+  const accepts = [
+    ...form !== undefined || url === undefined ? ["form" as const] : [],
+    ...url !== undefined ? ["url" as const] : [],
+  ];
   const { requestState, inputResponses, envelope } = context.mcpReq;
   const state = requestState<string>();
   const input: CallQuestions["input"] = {
+    accepts,
     ...(state !== undefined && { state }),
     ...(inputResponses && { responses: readResponses(inputResponses) }),
   };

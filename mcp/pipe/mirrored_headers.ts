@@ -8,7 +8,7 @@
  */
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { RpcError } from "../http/guards.ts";
-import { paramHeaders } from "../http/param_headers.ts";
+import { paramHeaders } from "../../protocol/mcp/param_headers.ts";
 import { isRecord } from "../../protocol/names.ts";
 
 /** Maximum number of tools whose schemas are remembered. */

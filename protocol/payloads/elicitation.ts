@@ -5,12 +5,24 @@ export type ElicitValue = string | number | boolean | string[];
 
 /** What an MCP server asks a person, as in MCP. */
 export interface ElicitParams {
-  /** Only forms are passed on. */
+  /** Absent for a form, too. */
   mode?: "form";
   /** The server's text for the person. */
   message: string;
   /** An object schema whose properties are simple values. */
   requestedSchema: Record<string, unknown>;
+}
+
+/** A page that an MCP server asks a person to open, as in MCP: what is entered there reaches the server alone. */
+export interface ElicitUrlParams {
+  /** Always `"url"`. */
+  mode: "url";
+  /** The server's text for the person: why to open it. */
+  message: string;
+  /** The address, of `http` or `https`; shown whole, and opened by the person alone. */
+  url: string;
+  /** The server's name for it, by which it reports that the person is done. */
+  elicitationId?: string;
 }
 
 /** The answer to a question of an MCP server, as in MCP. */
@@ -23,12 +35,18 @@ export interface ElicitResult {
   [field: string]: unknown;
 }
 
+/** What a request accepts that may be asked forms, and to open pages. */
+export const ACCEPTS = {
+  form: "input_required",
+  url: "elicitation.url",
+} as const;
+
 /** What a request has for the questions of its MCP server: an extension of this package, which older Computers ignore. */
 export interface QuestionFields {
   /**
    * With `input_required`, the MCP server may ask the caller: an answer with that `resultType`, with
    * `inputRequests` and `requestState`, is followed by the same request with another `req_id` and both
-   * fields below.
+   * fields below. With `elicitation.url` it may ask to open a page, too.
    */
   accepts?: string[];
   /** The answers, under the keys of `inputRequests`. */

@@ -26,7 +26,7 @@ export const MAX_OFFICES_LISTED = 64;
 const OFFICE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Whether data is a JSON object of at most {@linkcode MAX_META_BYTES}. */
-function isRequestMeta(data: unknown): data is RequestMeta {
+export function isRequestMeta(data: unknown): data is RequestMeta {
   if (!isPlainObject(data)) return false;
   const text = JSON.stringify(data);
   return text.length <= MAX_META_BYTES &&
@@ -62,6 +62,15 @@ export const writeOffices = (
 
 /** Keys of `_meta` that MCP defines; a Computer's own requests have them. */
 const OF_MCP = /^(progressToken$|([\w-]+\.)?(modelcontextprotocol|mcp)[./])/;
+
+/** Keys of ours, which no other client of MCP sets. */
+const OURS = /^a2c-smcp\//;
+
+/** Returns the part of `_meta` of a call by MCP that goes with it to the MCP server of the tool. */
+export const passedFromClient = (meta: RequestMeta): RequestMeta =>
+  Object.fromEntries(
+    Object.entries(passedOn(meta)).filter(([key]) => !OURS.test(key)),
+  );
 
 /** Returns the part of a request's `_meta` that its Computer passes on to the MCP server. */
 export const passedOn = (meta: RequestMeta): RequestMeta =>

@@ -244,19 +244,83 @@ export interface CallSpan {
 
 /** The part of a tracer of `@opentelemetry/api` that is used: `trace.getTracer("…")` is one. */
 export interface CallTracer {
-  /** Starts a span; kind 1 is a server's. */
+  /**
+   * Starts a span; kind 1 is a server's.
+   *
+   * @param context has the span of the caller, where the request names one; a `Context` of that package
+   */
   startSpan(
     name: string,
     options: { kind: number; attributes: Record<string, string> },
+    context?: CallContext,
   ): CallSpan;
+}
+
+/** What a span is part of, as `@opentelemetry/api` has it; immutable. */
+export interface CallContext {
+  /** Returns the value of a key. */
+  getValue(key: symbol): unknown;
+  /** Returns another context with a value. */
+  setValue(key: symbol, value: unknown): CallContext;
+  /** Returns another context without it. */
+  deleteValue(key: symbol): CallContext;
+}
+
+/** A context of some values. */
+class ValueContext implements CallContext {
+  readonly #values: ReadonlyMap<symbol, unknown>;
+
+  constructor(values: ReadonlyMap<symbol, unknown>) {
+    this.#values = values;
+  }
+
+  getValue(key: symbol): unknown {
+    return this.#values.get(key);
+  }
+
+  setValue(key: symbol, value: unknown): CallContext {
+    return new ValueContext(new Map(this.#values).set(key, value));
+  }
+
+  deleteValue(key: symbol): CallContext {
+    const values = new Map(this.#values);
+    values.delete(key);
+    return new ValueContext(values);
+  }
+}
+
+/** Where a context has its span; a test compares it. */
+const SPAN_KEY = Symbol.for("OpenTelemetry Context Key SPAN");
+
+/** The header `traceparent` of W3C Trace Context. */
+const TRACE_PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
+
+/**
+ * Returns the context of a request that is part of a trace, as its `_meta` has it (SEP-414 of MCP).
+ *
+ * @returns undefined for any other
+ */
+export function traceContextOf(meta: unknown): CallContext | undefined {
+  const { traceparent } = Object(meta);
+  const [, traceId = "", spanId = "", flags = ""] =
+    TRACE_PARENT.exec(`${traceparent}`) ?? [];
+  if (!/[^0]/.test(traceId) || !/[^0]/.test(spanId)) return undefined;
+  const traceFlags = Number.parseInt(flags, 16);
+  const spanContext = { traceId, spanId, traceFlags, isRemote: true };
+  const span = { spanContext: () => spanContext };
+  return new ValueContext(new Map([[SPAN_KEY, span]]));
 }
 
 const SERVER_KIND = 1;
 const ERROR_STATUS = 2;
 
-/** Creates a span for every relayed request; never with parameters or results. */
+/**
+ * Creates a span for every relayed request, in the trace that the request is part of; never with parameters
+ * or results.
+ */
 export const traceCalls = (tracer: CallTracer): CallObserver => (call) => {
-  const { event, agent: { office, name }, about } = call;
+  const { event, agent: { office, name }, about, payload } = call;
+  const { _meta } = payload.peek() as Record<string, unknown>; // checked by now
   const tool = toolOf(call);
   const span = tracer.startSpan(event, {
     kind: SERVER_KIND,
@@ -267,7 +331,7 @@ export const traceCalls = (tracer: CallTracer): CallObserver => (call) => {
       "smcp.req_id": about.req_id,
       ...(tool !== undefined && { "smcp.tool": tool }),
     },
-  });
+  }, traceContextOf(_meta));
   return (_answer, end) => {
     const { outcome, ended_by } = end;
     span.setAttribute("smcp.outcome", outcome);

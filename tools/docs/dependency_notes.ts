@@ -30,7 +30,7 @@ export const RUNTIME_NOTES: Readonly<Record<string, DependencyNote>> = {
   "@modelcontextprotocol/sdk": {
     use: "reaches MCP servers from the Computer, OAuth included",
     instead:
-      "`@modelcontextprotocol/client`, its successor: another client for every transport of the Computer",
+      "`@modelcontextprotocol/client`, its successor: other transports and another OAuth",
   },
   "@modelcontextprotocol/server": {
     use: "an office as one MCP server",

@@ -295,10 +295,12 @@ export type Asking =
     readonly fallback?: string | number;
   }
   | {
-    /** A form of an MCP server. */
+    /** A form of an MCP server, or a page to open. */
     readonly kind: "elicit";
     readonly choices: readonly PageChoice[];
     readonly fields?: readonly Field[];
+    /** The address of the page, for a link. */
+    readonly url?: string;
   };
 
 /** Where a question was answered; `withdrawn` when it was withdrawn, as its call had ended. */

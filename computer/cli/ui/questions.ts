@@ -18,6 +18,7 @@ import {
   describeForm,
   inputMessage,
   offered,
+  PAGE_CHOICES,
   type QuestionText,
   WILLING_CHOICES,
 } from "../question_text.ts";
@@ -60,16 +61,20 @@ export const askOnPage = (
   elicit: (request, signal) => {
     const fields = readFields(request.requestedSchema);
     const text = describeForm(request, fields);
+    const { url } = request;
+    const choices = url === undefined ? WILLING_CHOICES : PAGE_CHOICES;
+    const isWhole = text.excess === undefined;
     return page.ask<ElicitResult>({
       text,
       asking: {
         kind: "elicit",
-        choices: shownChoices(WILLING_CHOICES, text),
-        fields: text.excess === undefined ? fields.map(shownField) : [],
+        choices: shownChoices(choices, text),
+        fields: isWhole ? fields.map(shownField) : [],
+        ...(url !== undefined && isWhole && { url: new URL(url).href }),
       },
       terminal: terminal && ((own) => terminal.elicit(request, own)),
       read: (body) => readForm(fields, body),
-      needsAll: ({ action }) => needsAll(WILLING_CHOICES, action),
+      needsAll: ({ action }) => needsAll(choices, action),
       describe: ({ action }) => FORM_OUTCOMES[action],
       withdrawn: { action: "cancel" },
     }, signal);

@@ -1,19 +1,13 @@
 /**
- * A connection to an MCP server with the client of the MCP SDK, over any transport: its requests, the
- * questions that the server asks meanwhile, and its loss, which pings find out where the transport does
- * not.
+ * A connection to an MCP server over any transport, in a session or since 2026-07-28 without one: its
+ * requests, the questions that the server asks meanwhile, and its loss, which pings find out where the
+ * transport does not.
  *
  * @module
  */
-import * as z from "zod";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
-import { Client } from "@modelcontextprotocol/sdk/client";
 // @ts-types="@modelcontextprotocol/sdk/types"
-import {
-  ErrorCode,
-  McpError,
-  type ServerCapabilities,
-} from "@modelcontextprotocol/sdk/types.js";
+import type { ServerCapabilities } from "@modelcontextprotocol/sdk/types.js";
 import {
   allPages,
   type ClientConnectionOptions,
@@ -26,51 +20,49 @@ import {
   type ToolList,
   type WholeList,
 } from "./mcp_connection.ts";
-import { ServerEndedError, SessionForgottenError } from "./errors.ts";
-import { refusedHandshake } from "./handshake.ts";
+import { ChangeStream } from "./change_stream.ts";
+import { HEADER_MISMATCH, mcpErrorCode, pagesOf } from "./errors.ts";
+import { type Handshake, Peer, shakeHands } from "./handshake.ts";
 import { AuthorizationError } from "../oauth/authorized_fetch.ts";
 import { mendResult } from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
-import {
-  type CallToolResult,
-  PROTOCOL_VERSION,
-  type Resource,
-  type ToolProgress,
+import type {
+  CallToolResult,
+  Resource,
+  ToolProgress,
 } from "../../../protocol/mod.ts";
-import { exchangeOffices } from "./exchange_offices.ts";
+import { headerMarks } from "../../../protocol/mcp/param_headers.ts";
 import {
   passedOn,
   readOffices,
 } from "../../../protocol/payloads/request_meta.ts";
 import { carryStructured } from "../../../protocol/payloads/tool_result.ts";
 import { log } from "../../util/log.ts";
-import { Questions } from "./questions.ts";
+import { Link } from "./link.ts";
+import { answersTo, askedRounds, Questions } from "./questions.ts";
+import { finished, isTaskOnly, runsTasks, TASK_TTL_MS } from "./tasks.ts";
 import type { Page } from "../../../shared/pages.ts";
 import { abortable, MAX_TIMER_MS, withTimeout } from "../../../shared/async.ts";
 
-/** Time for a server to end its session. */
-const TERMINATION_TIMEOUT_MS = 1_000;
-
 /** Time for the user to grant the rights to a call; later the call fails, and another one finds them. */
 const RIGHTS_TIMEOUT_MS = 30_000;
-
-/** Time for the other requests of a session that the server forgot. */
-const RESPONSES_TIMEOUT_MS = 1_000;
 
 /** Time for each page of a list after the first: less than callers wait for a list. */
 const NEXT_PAGE_MS = 8_000;
 
 /** The notification of MCP servers about the progress of a call. */
 const PROGRESS = "notifications/progress";
+/** The one that a person is done with a page. */
+const COMPLETED = "notifications/elicitation/complete";
+
+/** For requests without a signal. */
+const NEVER = new AbortController().signal;
 
 /** The fields that identify the items of lists. */
 const LIST_KEYS = { tools: "name", resources: "uri", prompts: "name" } as const;
 
-/** Accepts any result: items are validated one by one, as the SDK's schemas reject whole lists. */
-const anyResult = z.looseObject({});
-
 /**
- * Opens an MCP session over a transport; closes the transport before it rejects.
+ * Connects to an MCP server over a transport; closes the transport before it rejects.
  *
  * @throws the transport's error, or the signal's reason
  */
@@ -79,80 +71,79 @@ export async function openConnection(
   options: ClientConnectionOptions,
 ): Promise<McpConnection> {
   const { signal, elicits, asksInAnswers } = options;
-  const client = new Client(
-    { name: "a2c-smcp-computer", version: PROTOCOL_VERSION },
-    { capabilities: elicits ? { elicitation: { form: {} } } : {} },
-  );
+  const peer = new Peer();
   const questions = new Questions(asksInAnswers);
-  if (elicits) questions.receive(client);
-  const named = exchangeOffices(transport, options.offices ?? []);
+  if (elicits) questions.receive(peer);
+  const begin = async () => {
+    await peer.connect(transport);
+    return await shakeHands(peer, options);
+  };
   try {
     signal.throwIfAborted();
-    // Without a timeout the SDK uses one of 60 s.
-    await abortable(
-      client.connect(transport, { timeout: MAX_TIMER_MS }),
-      signal,
-    );
-    const connection = new ClientConnection(client, options, questions);
-    connection.offices = named();
-    return connection;
+    const handshake = await abortable(begin(), signal);
+    return new ClientConnection(peer, handshake, options, questions);
   } catch (error) {
     await transport.close().catch(() => {});
-    throw refusedHandshake(error) ?? error;
+    throw error;
   }
 }
 
-/** A connection with the client of the MCP SDK. */
+/** A connection to an MCP server that has answered. */
 class ClientConnection implements McpConnection {
   readonly capabilities: ServerCapabilities;
-  offices: readonly string[] = [];
+  offices: readonly string[];
   readonly watchOutput: () => () => string;
-  readonly #client: Client;
+  readonly #link: Link;
   readonly #options: ClientConnectionOptions;
   readonly #questions: Questions;
+  /** What announces changes, without a session. */
+  readonly #changes: ChangeStream | undefined;
+  /** The tools that are called as tasks. */
+  #taskTools: ReadonlySet<string> = new Set();
   #onNotification: (method: string, params: Record<string, unknown>) => void =
     () => {};
-  #onLost: (reason: Error) => void = () => {};
   /** The receivers of progress, by its token. */
   readonly #followers = new Map<number, (progress: ToolProgress) => void>();
   #lastToken = 0;
   /** Problems of its lists, by their names. */
   readonly #listProblems = new Map<string, string>();
-  #ending = false;
-  #running = 0;
-  #pinging = false;
-  /** The request that shows whether the session still exists, while it is pending. */
-  #probe: Promise<unknown> | undefined;
-  /** Why it is lost, where that is known before. */
-  #loss: Error | undefined;
-  #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(
-    client: Client,
+    peer: Peer,
+    handshake: Handshake,
     options: ClientConnectionOptions,
     questions: Questions,
   ) {
-    this.#client = client;
+    const { capabilities, offices, envelope } = handshake;
+    this.#link = new Link(peer, handshake, options);
     this.#options = options;
     this.#questions = questions;
-    this.capabilities = client.getServerCapabilities() ?? {};
+    this.capabilities = capabilities;
+    this.offices = offices;
     this.watchOutput = options.watchOutput ?? (() => () => "");
     // The SDK's own handler loses the last progress where the result follows at once.
-    client.removeNotificationHandler(PROGRESS);
-    client.fallbackNotificationHandler = ({ method, params = {} }) => {
-      if (method !== PROGRESS) this.#onNotification(method, params);
-      else {
+    peer.removeNotificationHandler(PROGRESS);
+    peer.fallbackNotificationHandler = ({ method, params = {} }) => {
+      if (method === PROGRESS) {
         const progress = readProgress(params);
         const follower = this.#followers.get(Number(params.progressToken));
         if (progress) follower?.(progress);
+      } else if (method === COMPLETED) {
+        questions.completed(params.elicitationId);
+      } else if (!this.#changes?.takes(method)) {
+        this.#onNotification(method, params);
       }
       return Promise.resolve();
     };
-    client.onclose = () => this.#lost();
-    if (options.pingEveryMs !== undefined) {
-      client.onerror = () => this.#ping();
-      this.#timer = setInterval(() => this.#ping(), options.pingEveryMs);
-    }
+    this.#changes = envelope && new ChangeStream(capabilities, {
+      timeoutMs: options.requestMs,
+      missed: (method, params) => this.#onNotification(method, params),
+      listen: (notifications, signal) =>
+        this.#link.send("subscriptions/listen", { notifications }, {
+          signal,
+          timeout: MAX_TIMER_MS,
+        }),
+    });
   }
 
   get listProblems(): string[] {
@@ -166,7 +157,10 @@ class ClientConnection implements McpConnection {
   }
 
   onLost(listener: (reason: Error) => void): void {
-    this.#onLost = listener;
+    this.#link.onLost = (reason) => {
+      this.#changes?.close();
+      listener(reason);
+    };
   }
 
   async callTool(
@@ -179,25 +173,66 @@ class ClientConnection implements McpConnection {
       ...(meta && passedOn(meta)),
       ...(onProgress && { progressToken }),
     };
-    if (onProgress) this.#followers.set(progressToken, onProgress);
+    let done = 0;
+    if (onProgress) {
+      this.#followers.set(progressToken, (progress) => {
+        done = progress.progress;
+        onProgress(progress);
+      });
+    }
+    const isTask = this.#taskTools.has(name);
     const request = {
       name,
       arguments: params,
       ...((meta || onProgress) && { _meta }),
+      ...(isTask && { task: { ttl: TASK_TTL_MS } }),
     };
-    const limits = { signal, timeout: MAX_TIMER_MS };
-    const call = () => this.#request("tools/call", request, limits);
+    const end = signal ?? NEVER;
+    const call = () =>
+      this.#questions.during(answer, async () =>
+        finished(
+          await this.#rounds("tools/call", request, {
+            signal,
+            answer,
+            timeout: MAX_TIMER_MS,
+          }),
+          {
+            request: (method, params, signal) =>
+              this.#link.request(method, params, {
+                signal,
+                ...(method === "tasks/result" && { timeout: MAX_TIMER_MS }),
+              }),
+            answers: (asked) => answersTo(asked, answer, end),
+            report: (message) => onProgress?.({ progress: done, message }),
+            signal: end,
+          },
+        ));
     try {
-      const result = await this.#questions.during(answer, call)
-        .catch(async (error) => {
-          if (!await isGranted(error, signal)) throw error;
-          // Once: a server could ask for more without end.
-          return await this.#questions.during(answer, call);
-        });
+      const result = await call().catch(async (error) => {
+        if (!await this.#isRepeatable(error, answer, end)) throw error;
+        return await call(); // once: a server could ask for more without end
+      });
       return readResult(name, result);
     } finally {
       this.#followers.delete(progressToken);
     }
+  }
+
+  /** Returns whether a call that failed, and did not run, can be made again now. */
+  async #isRepeatable(
+    error: unknown,
+    answer: McpCallOptions["answer"],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const pages = pagesOf(error);
+    if (answer && pages.length > 0) {
+      return await this.#questions.open(pages, answer, signal);
+    }
+    if (mcpErrorCode(error) !== HEADER_MISMATCH) {
+      return await isGranted(error, signal);
+    }
+    await this.#allPages("tools", { signal }); // the headers are those of the new schema
+    return true;
   }
 
   async listTools(options?: McpRequestOptions): Promise<ToolList> {
@@ -206,13 +241,37 @@ class ClientConnection implements McpConnection {
       ? await this.#allPages("tools", options)
       : { items: [] };
     if (problem !== undefined) problems.push(problem);
-    const tools = items.flatMap((entry) => readTool(entry, problems) ?? []);
+    const taskTools = new Set<string>();
+    const tools = items.flatMap((entry) => {
+      const tool = readTool(entry, problems);
+      if (!tool) return [];
+      const why = this.#whyUncallable(entry);
+      if (why !== undefined) {
+        problems.push(`tool "${tool.name}" is left out: ${why}`);
+        return [];
+      }
+      if (isTaskOnly(entry)) taskTools.add(tool.name);
+      return [tool];
+    });
+    this.#taskTools = taskTools;
     const more = problems.length - MAX_PROBLEMS;
     if (more > 0) {
       problems.length = MAX_PROBLEMS;
       problems.push(`${more} more entries of its list are invalid`);
     }
     return { tools, problems };
+  }
+
+  /** Returns why an entry of the list of tools cannot be called, if it cannot. */
+  #whyUncallable(entry: unknown): string | undefined {
+    if (!this.#changes) {
+      return isTaskOnly(entry) && !runsTasks(this.capabilities)
+        ? "it can be called as a task alone, and the server runs no calls as tasks"
+        : undefined;
+    }
+    return headerMarks(Object(entry).inputSchema) === undefined
+      ? "a mark x-mcp-header in its inputSchema is invalid"
+      : undefined;
   }
 
   async listResources(
@@ -235,7 +294,7 @@ class ClientConnection implements McpConnection {
   ): Promise<Record<string, unknown>[]> {
     const { contents } = await this.#questions.during(
       undefined,
-      () => this.#request("resources/read", { uri }, options),
+      () => this.#rounds("resources/read", { uri }, options),
     );
     return Array.isArray(contents) ? contents.filter(isRecord) : [];
   }
@@ -252,36 +311,26 @@ class ClientConnection implements McpConnection {
     const request = { name, arguments: params };
     return this.#questions.during(
       answer,
-      () => this.#request("prompts/get", request, { signal }),
+      () => this.#rounds("prompts/get", request, { signal, answer }),
     );
   }
 
   async subscribe(uri: string, options?: McpRequestOptions): Promise<void> {
-    await this.#request("resources/subscribe", { uri }, options);
+    if (!this.#changes) {
+      await this.#link.request("resources/subscribe", { uri }, options);
+    } else {
+      await abortable(this.#changes.add(uri), options?.signal ?? NEVER);
+    }
   }
 
   async unsubscribe(uri: string, options?: McpRequestOptions): Promise<void> {
-    await this.#request("resources/unsubscribe", { uri }, options);
+    if (this.#changes) this.#changes.remove(uri);
+    else await this.#link.request("resources/unsubscribe", { uri }, options);
   }
 
-  async close(): Promise<void> {
-    if (this.#ending) return;
-    this.#ending = true;
-    clearInterval(this.#timer);
-    const { terminate } = this.#options;
-    // The session on the server; the connection closes anyway.
-    if (terminate) {
-      await withTimeout(TERMINATION_TIMEOUT_MS, terminate).catch(() => {});
-    }
-    await this.#client.close().catch(() => {});
-  }
-
-  /** Closes once the other requests of the forgotten session are answered, too: else they would seem lost. */
-  async #forget(): Promise<void> {
-    this.#loss = new ServerEndedError("The MCP server forgot the session");
-    const { responded = () => Promise.resolve() } = this.#options;
-    await withTimeout(RESPONSES_TIMEOUT_MS, responded).catch(() => {});
-    await this.#client.close().catch(() => {});
+  close(): Promise<void> {
+    this.#changes?.close();
+    return this.#link.close();
   }
 
   /** Lists all, and keeps what is wrong with the list. */
@@ -304,7 +353,7 @@ class ClientConnection implements McpConnection {
       LIST_KEYS[what],
       (cursor) => this.#page(what, cursor, options),
       (error) =>
-        this.#ending || options?.signal?.aborted === true ||
+        this.#link.hasEnded || options?.signal?.aborted === true ||
         error instanceof AuthorizationError,
     );
   }
@@ -316,7 +365,7 @@ class ClientConnection implements McpConnection {
   ): Promise<Page<unknown>> {
     const isFirst = cursor === undefined;
     const { requestMs } = this.#options;
-    const { [what]: items, nextCursor, _meta } = await this.#request(
+    const { [what]: items, nextCursor, _meta } = await this.#link.request(
       `${what}/list`,
       isFirst ? {} : { cursor },
       {
@@ -332,113 +381,17 @@ class ClientConnection implements McpConnection {
     };
   }
 
-  /**
-   * Sends a request; after a timeout, checks with a ping whether the server hangs.
-   *
-   * The ping waits until no other request runs: a server that does one thing at a time answers no
-   * ping while it works, and must not be restarted for that.
-   */
-  async #request(
+  /** Sends a request, and the answers to what its result asks for. */
+  #rounds(
     method: string,
     params: Record<string, unknown>,
-    { signal, timeout = this.#options.requestMs }: McpRequestOptions & {
-      timeout?: number;
-    } = {},
+    { answer, ...options }: McpCallOptions & { timeout?: number } = {},
   ): Promise<Record<string, unknown>> {
-    this.#running++;
-    let unanswered = false;
-    try {
-      return await this.#client.request({ method, params }, anyResult, {
-        timeout,
-        ...(signal && { signal }),
-      });
-    } catch (error) {
-      unanswered = hasCode(error, ErrorCode.RequestTimeout);
-      this.#options.redact?.(error);
-      if (!(error instanceof SessionForgottenError)) throw error;
-      if (!await this.#isForgotten()) throw error.answer;
-      await this.#forget();
-      throw error;
-    } finally {
-      this.#running--;
-      if (unanswered && this.#running === 0) this.#ping();
-    }
-  }
-
-  /** Finds out with another request whether the session is forgotten: some answer 404 to one request alone. */
-  async #isForgotten(): Promise<boolean> {
-    const list = this.#list;
-    if (this.#loss !== undefined || list === undefined) return true;
-    this.#probe ??= this.#client.request(
-      { method: `${list}/list` },
-      anyResult,
-      { timeout: this.#options.requestMs },
+    return askedRounds(
+      (fields) => this.#link.request(method, { ...params, ...fields }, options),
+      answer,
+      options.signal ?? NEVER,
     );
-    try {
-      await this.#probe;
-      return false;
-    } catch (error) {
-      return error instanceof SessionForgottenError || this.#ending;
-    } finally {
-      this.#probe = undefined;
-    }
-  }
-
-  /** A list that the server has. */
-  get #list(): keyof typeof LIST_KEYS | undefined {
-    const lists = ["tools", "resources", "prompts"] as const;
-    return lists.find((list) => this.capabilities[list]);
-  }
-
-  /** Ends the connection if the server is silent, and does not work on a request: any answer is a sign of life. */
-  async #ping(): Promise<void> {
-    if (this.#pinging || this.#ending) return;
-    this.#pinging = true;
-    const { pongMs, requestMs, answers = () => 0 } = this.#options;
-    const before = answers();
-    try {
-      await this.#client.ping({ timeout: pongMs ?? requestMs });
-    } catch (error) {
-      if (this.#ending) return;
-      const isRefused = error instanceof SessionForgottenError ||
-        error instanceof AuthorizationError;
-      if (isRefused) return await this.#confirm();
-      const isSilent = hasCode(error, ErrorCode.RequestTimeout);
-      const hasAnswered = answers() > before ||
-        error instanceof McpError && !isSilent &&
-          !hasCode(error, ErrorCode.ConnectionClosed);
-      const isBusy = isSilent && this.#running > 0;
-      if (hasAnswered || isBusy) return;
-      await this.#client.close().catch(() => {});
-    } finally {
-      this.#pinging = false;
-    }
-  }
-
-  /** Ends the connection if another request is refused as a ping was, which some servers do not support. */
-  async #confirm(): Promise<void> {
-    const list = this.#list;
-    if (list === undefined) return;
-    try {
-      await this.#page(list, undefined);
-    } catch (error) {
-      // With `granted`, only this request lacks a right, which the user is being asked for.
-      const isDenied = error instanceof AuthorizationError && !error.granted;
-      if (!isDenied) return;
-      this.#loss = error;
-      await this.#client.close().catch(() => {});
-    }
-  }
-
-  #lost(): void {
-    clearInterval(this.#timer);
-    if (this.#ending) return;
-    this.#ending = true;
-    const { explainLoss, redact } = this.#options;
-    const how = explainLoss?.() ?? "no longer answers";
-    const reason = this.#loss ?? new ServerEndedError(`The MCP server ${how}`);
-    redact?.(reason);
-    this.#onLost(reason);
   }
 }
 
@@ -461,7 +414,7 @@ function readResult(
 /** Waits a while for the user who is being asked for the rights to a call; false without such a question. */
 async function isGranted(
   error: unknown,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<boolean> {
   const { granted } = error instanceof AuthorizationError
     ? error
@@ -470,6 +423,3 @@ async function isGranted(
   return await withTimeout(RIGHTS_TIMEOUT_MS, () => granted, { signal })
     .catch(() => false);
 }
-
-const hasCode = (error: unknown, code: ErrorCode): boolean =>
-  error instanceof McpError && error.code === code;

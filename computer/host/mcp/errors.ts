@@ -6,8 +6,10 @@ export const INVALID_REQUEST = -32600;
 export const INVALID_PARAMS = -32602;
 /** Unknown resource, until MCP 2025-11-25. */
 export const RESOURCE_NOT_FOUND = -32002;
-/** A page must be opened first (MCP's elicitation in URL mode). */
+/** Pages must be opened first (MCP's elicitation in URL mode). */
 export const URL_REQUIRED = -32042;
+/** The headers of a request differ from its body, or from the schema of its tool (MCP 2026-07-28). */
+export const HEADER_MISMATCH = -32020;
 /** JSON-RPC's "parse error". */
 export const PARSE_ERROR = -32700;
 /** The MCP SDK's code for a connection that closed before the answer. */
@@ -29,6 +31,16 @@ export function mcpErrorCode(error: unknown): number | undefined {
       "code" in error && typeof error.code === "number"
     ? error.code
     : undefined;
+}
+
+/** Returns the pages that a person must open first, as the MCP server describes them in its error. */
+export function pagesOf(error: unknown): readonly unknown[] {
+  if (mcpErrorCode(error) !== URL_REQUIRED) return [];
+  const { data } = error instanceof HttpAnswerError
+    ? Object(error.rpc)
+    : Object(error);
+  const { elicitations } = Object(data);
+  return Array.isArray(elicitations) ? elicitations : [];
 }
 
 /**
@@ -154,10 +166,13 @@ export function checkMessageBytes(bytes: number): number {
 export class UnansweredError extends Error {
   /** JSON-RPC's "invalid request". */
   readonly code = INVALID_REQUEST;
+  /** Why it is not answered. */
+  readonly reason: string;
 
   /** @param reason why it is not answered */
   constructor(reason: string) {
     super(`Client does not support form elicitation: ${reason}`);
     this.name = "UnansweredError";
+    this.reason = reason;
   }
 }

@@ -1,40 +1,191 @@
+/**
+ * The beginning of a connection: which revision of MCP the server speaks, and what it offers.
+ *
+ * A session comes first: servers until 2025-11-25 get nothing that they do not know, at which some of them
+ * exit, and lose no time. `server/discover`, which servers since 2026-07-28 answer, is for one that refuses a
+ * session, and for one over HTTP that keeps none: it could neither ask nor notify, as most of those of both
+ * revisions can in the newer one alone. The latter gets it together with the end of its handshake, so that
+ * it costs no time either.
+ *
+ * @module
+ */
+// @ts-types="@modelcontextprotocol/sdk/shared/protocol"
+import { Protocol } from "@modelcontextprotocol/sdk/shared/protocol.js";
 // @ts-types="@modelcontextprotocol/sdk/types"
 import {
+  InitializeResultSchema,
+  LATEST_PROTOCOL_VERSION,
   McpError,
+  type Notification,
+  type Request,
+  type Result,
+  type ServerCapabilities,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
-import { HandshakeError, sdkFailure } from "./errors.ts";
+import { PROTOCOL_VERSION } from "../../../protocol/mod.ts";
+import { isRecord } from "../../../protocol/names.ts";
+import {
+  readOffices,
+  type RequestMeta,
+  writeOffices,
+} from "../../../protocol/payloads/request_meta.ts";
+import { MAX_TIMER_MS } from "../../../shared/async.ts";
+import { HandshakeError, mcpErrorCode, sdkFailure } from "./errors.ts";
+import type { ClientConnectionOptions } from "./mcp_connection.ts";
 
-/** The beginning of the MCP SDK's error for a version that it does not speak; a test compares it. */
-const OTHER_VERSION = "Server's protocol version is not supported: ";
+/** The first revision of MCP without sessions. */
+const MODERN_VERSION = "2026-07-28";
+
+/** The extension of MCP by which a call becomes a task (SEP-2663). */
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
+const CLIENT_INFO = { name: "a2c-smcp-computer", version: PROTOCOL_VERSION };
+
+/** Time for `server/discover` after a session, which serves as well. */
+const DISCOVER_TIMEOUT_MS = 3_000;
+
 /** How many fields of an answer, and characters of what a server sent, an error names. */
 const MAX_FIELDS = 5;
 const MAX_QUOTED = 40;
 
-/** Explains the MCP SDK's error for an answer to `initialize` with which no session can begin. */
-export function refusedHandshake(cause: unknown): HandshakeError | undefined {
-  const why = handshakeProblem(cause);
-  if (why === undefined) return undefined;
-  return new HandshakeError(`its answer to "initialize" ${why}`, { cause });
+/** Accepts any result: what is read of it is validated where it is read. */
+export const anyResult = z.looseObject({});
+
+/**
+ * Requests and answers of the MCP SDK, for any revision: without its client, which knows sessions alone, and
+ * loads a validator of schemas.
+ */
+export class Peer extends Protocol<Request, Notification, Result> {
+  protected override assertCapabilityForMethod(): void {}
+  protected override assertNotificationCapability(): void {}
+  protected override assertRequestHandlerCapability(): void {}
+  protected override assertTaskCapability(): void {}
+  protected override assertTaskHandlerCapability(): void {}
 }
 
-function handshakeProblem(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const { message } = error;
-  if (error instanceof z.core.$ZodError) return wrongFields(error);
-  if (message.startsWith(OTHER_VERSION)) {
-    return otherVersion(message.slice(OTHER_VERSION.length));
-  }
-  const isAnswer = error instanceof McpError && sdkFailure(error) === undefined;
-  return isAnswer ? `is an error: ${message}` : undefined;
+/** What a server answered first. */
+export interface Handshake {
+  /** The capabilities that it declared. */
+  readonly capabilities: ServerCapabilities;
+  /** The ids of the offices that it leads to. */
+  readonly offices: readonly string[];
+  /** What each request to it has in `_meta` (2026-07-28); absent in a session. */
+  readonly envelope?: RequestMeta;
 }
+
+/** What the Computer shows of itself, and how it waits. */
+type Introduction = Pick<
+  ClientConnectionOptions,
+  "elicits" | "offices" | "requestMs" | "keepsNoSession"
+>;
+
+/**
+ * Finds out how a server is spoken to, and what it offers.
+ *
+ * @throws {HandshakeError} its answer is of no use
+ * @throws the transport's error
+ */
+export async function shakeHands(
+  peer: Peer,
+  own: Introduction,
+): Promise<Handshake> {
+  let session: Handshake;
+  try {
+    session = await openSession(peer, own);
+  } catch (error) {
+    const isAnswer = error instanceof HandshakeError ||
+      mcpErrorCode(error) !== undefined &&
+        sdkFailure(error as Error) === undefined;
+    const modern = isAnswer
+      ? await discover(peer, own, own.requestMs)
+      : undefined;
+    if (modern) return modern;
+    throw error;
+  }
+  const begun = peer.notification({ method: "notifications/initialized" });
+  if (!own.keepsNoSession?.()) {
+    await begun;
+    return session;
+  }
+  const [modern] = await Promise.all([
+    discover(peer, own, DISCOVER_TIMEOUT_MS),
+    begun,
+  ]);
+  return modern ?? session;
+}
+
+/** What the server may ask, and how it may answer. */
+const capabilities = ({ elicits }: Introduction) =>
+  elicits ? { elicitation: { form: {}, url: {} } } : {};
+
+async function openSession(peer: Peer, own: Introduction): Promise<Handshake> {
+  const params = {
+    protocolVersion: LATEST_PROTOCOL_VERSION,
+    capabilities: capabilities(own),
+    clientInfo: CLIENT_INFO,
+    ...writeOffices(own.offices ?? []),
+  };
+  try {
+    const { protocolVersion, capabilities, _meta } = await peer.request(
+      { method: "initialize", params },
+      InitializeResultSchema,
+      { timeout: MAX_TIMER_MS }, // without it the SDK has one of 60 s
+    );
+    if (!SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion)) {
+      throw unusable(otherVersion(protocolVersion));
+    }
+    peer.transport?.setProtocolVersion?.(protocolVersion);
+    return { capabilities, offices: readOffices(_meta) };
+  } catch (error) {
+    if (error instanceof z.core.$ZodError) {
+      throw unusable(wrongFields(error), error);
+    }
+    const isAnswer = error instanceof McpError &&
+      sdkFailure(error) === undefined;
+    throw isAnswer ? unusable(`is an error: ${error.message}`, error) : error;
+  }
+}
+
+/** @returns undefined for a server that does not speak 2026-07-28, as far as it answers in time */
+async function discover(
+  peer: Peer,
+  own: Introduction,
+  timeout: number,
+): Promise<Handshake | undefined> {
+  const envelope: RequestMeta = {
+    "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
+    "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
+    "io.modelcontextprotocol/clientCapabilities": {
+      ...capabilities(own),
+      extensions: { [TASKS_EXTENSION]: {} },
+    },
+  };
+  const _meta = { ...envelope, ...writeOffices(own.offices ?? [])._meta };
+  try {
+    const result = await peer.request(
+      { method: "server/discover", params: { _meta } },
+      anyResult,
+      { timeout },
+    );
+    const { supportedVersions, capabilities } = result;
+    const speaks = Array.isArray(supportedVersions) &&
+      supportedVersions.includes(MODERN_VERSION);
+    if (!speaks || !isRecord(capabilities)) return undefined;
+    return { capabilities, offices: readOffices(result._meta), envelope };
+  } catch {
+    return undefined;
+  }
+}
+
+const unusable = (why: string, cause?: unknown): HandshakeError =>
+  new HandshakeError(`its answer to "initialize" ${why}`, { cause });
 
 const otherVersion = (version: string): string =>
   `has "protocolVersion": ${
     JSON.stringify(version.slice(0, MAX_QUOTED))
   }, which is not supported (supported: ${
-    SUPPORTED_PROTOCOL_VERSIONS.join(", ")
+    [MODERN_VERSION, ...SUPPORTED_PROTOCOL_VERSIONS].join(", ")
   }); install a version of it that speaks one of these`;
 
 function wrongFields({ issues }: z.core.$ZodError): string {

@@ -24,6 +24,7 @@ import {
 import { CONNECTION_CLOSED, PARSE_ERROR } from "./errors.ts";
 import { explainAnswer, type Hide, isOddMessage } from "./http_answers.ts";
 import type { HttpTimeouts } from "./limited_fetch.ts";
+import { ModernRequests } from "./modern_requests.ts";
 import {
   type MCPServerStreamableHttpConfig,
   type MCPSSEConfig,
@@ -71,6 +72,7 @@ export class HttpTransport implements Transport {
   readonly #inner: Transport;
   readonly #hide: Hide;
   readonly #pending: PendingRequests = new Map();
+  readonly #modern = new ModernRequests();
   /** Requests that wait for their HTTP response. */
   readonly #unanswered = new Set<Promise<void>>();
   #replies = 0;
@@ -112,7 +114,7 @@ export class HttpTransport implements Transport {
         reconnectionDelayGrowFactor: 1.5,
         maxRetries: RESUME_ATTEMPTS,
       },
-      fetch: answeringFetch(fetch, this.#pending, {
+      fetch: answeringFetch(this.#modern.sending(fetch), this.#pending, {
         ...answer,
         lost: (id) => this.#lose(id),
       }),
@@ -124,6 +126,13 @@ export class HttpTransport implements Transport {
     ) {
       this.terminate = () => inner.terminateSession();
     }
+  }
+
+  /** Whether the server keeps no session, as its answer to the first message shows. */
+  get keepsNoSession(): boolean {
+    const inner = this.#inner;
+    return inner instanceof StreamableHTTPClientTransport &&
+      inner.sessionId === undefined;
   }
 
   /** How often the server has answered so far: with a message or, to a request, with anything else. */
@@ -158,18 +167,24 @@ export class HttpTransport implements Transport {
     }
     if (!("id" in message)) {
       if (message.method === "notifications/cancelled") {
-        this.#pending.delete(Number(message.params?.requestId));
+        const id = message.params?.requestId;
+        this.#pending.delete(Number(id));
+        if (this.#modern.cancel(id)) return;
       }
       return await this.#inner.send(message, options);
     }
     const { id } = message;
     this.#pending.set(id, false);
+    if (this.#inner instanceof StreamableHTTPClientTransport) {
+      this.#modern.begin(message);
+    }
     const sent = this.#inner.send(message, options);
     this.#unanswered.add(sent);
     try {
       await sent;
     } catch (error) {
       this.#pending.delete(id);
+      this.#modern.cancel(id);
       throw explainAnswer(error, this.#hide);
     } finally {
       this.#unanswered.delete(sent);
@@ -200,6 +215,7 @@ export class HttpTransport implements Transport {
     extra?: Parameters<NonNullable<Transport["onmessage"]>>[1],
   ): void {
     this.#answers++;
+    this.#modern.answered(message);
     const isAnswer = !("method" in message);
     if (isAnswer && !this.#pending.delete(Number(message.id))) return;
     try {

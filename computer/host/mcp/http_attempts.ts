@@ -138,6 +138,7 @@ export class HttpAttempts {
       signal,
       ...(type !== "sse" && {
         asksInAnswers: true,
+        keepsNoSession: () => transport.keepsNoSession,
         responded: () => transport.responded(),
         terminate: transport.terminate,
       }),

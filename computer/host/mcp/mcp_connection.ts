@@ -20,6 +20,7 @@ import type {
   CallToolResult,
   ElicitParams,
   ElicitResult,
+  ElicitUrlParams,
   Icon,
   Resource,
   ToolProgress,
@@ -44,9 +45,12 @@ export interface McpCallOptions extends McpRequestOptions {
   meta?: RequestMeta | undefined;
 }
 
+/** What an MCP server asks: a form, or to open a page. */
+export type Question = ElicitParams | ElicitUrlParams;
+
 /** Answers a question that an MCP server asks during a call; a rejection refuses it with its text. */
 export type AnswerQuestion = (
-  question: ElicitParams,
+  question: Question,
   context: QuestionContext,
 ) => Promise<ElicitResult>;
 
@@ -74,6 +78,8 @@ export interface ClientConnectionOptions {
   readonly elicits?: boolean | undefined;
   /** Whether what the server asks during a call comes in that call's answer. */
   readonly asksInAnswers?: boolean;
+  /** Returns whether the server keeps no session, once it has answered; only over Streamable HTTP. */
+  readonly keepsNoSession?: () => boolean;
   /** Aborts the attempt. */
   readonly signal: AbortSignal;
   /** Describes how the connection ended, if the transport has the reason. */

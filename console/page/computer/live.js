@@ -63,6 +63,7 @@ import { Live } from "../kit/live.js";
  * @property {readonly string[]} [options]
  * @property {string | number} [fallback]
  * @property {readonly Field[]} [fields]
+ * @property {string} [url] the address of a page to open
  *
  * A line of a question; odd characters of its texts are named.
  * @typedef {object} Fact

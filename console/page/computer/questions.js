@@ -168,7 +168,8 @@ const UNCHECKED = { noValidate: true };
  * @param {(answer: unknown) => Promise<void>} send
  * @returns {Answers}
  */
-function answerParts({ kind, fields = [], choices = [], ...about }, id, send) {
+function answerParts(asking, id, send) {
+  const { kind, fields = [], choices = [], url, ...about } = asking;
   if (kind === "input") return inputAnswers(about, id, send);
   if (kind === "confirm") {
     const buttons = choices.map(({ answer, label, needsAll }) => ({
@@ -189,7 +190,20 @@ function answerParts({ kind, fields = [], choices = [], ...about }, id, send) {
       : button(label, () => send({ action: answer })),
     needsAll,
   }));
-  return { fields: inputs.map(({ element }) => element), buttons, submit };
+  const elements = inputs.map(({ element }) => element);
+  if (url !== undefined) {
+    elements.push(button("Open the page", () => open(url)));
+  }
+  return { fields: elements, buttons, submit };
+}
+
+/**
+ * Opens a page of others, which gets neither the address of this one nor a handle to it.
+ *
+ * @param {string} url
+ */
+function open(url) {
+  globalThis.open(url, "_blank", "noopener,noreferrer");
 }
 
 /**

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   type AgentEvents,
   ConnectionError,
@@ -7,6 +7,7 @@ import {
   resultMeta,
   SmcpAgent,
 } from "../../../agent/mod.ts";
+import { requestsOf } from "../../../agent/requests.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
 import { versionRefusingServer } from "../../support/wire/version_refusing_server.ts";
@@ -99,6 +100,24 @@ Deno.test("SmcpAgent receives every kind of answer of a Computer", async () => {
   ]);
 });
 
+Deno.test("SmcpAgent.watchResource() requests the changes of a resource, or their end", async () => {
+  const requests: unknown[] = [];
+  await using office = await startOffice({
+    computers: {
+      pc: (event, payload) => {
+        const { req_id, mcp_server, uri, watch } = Object(payload);
+        if (event !== "client:watch_resource") return ANSWERS[event];
+        requests.push([mcp_server, uri, watch]);
+        return { req_id };
+      },
+    },
+  });
+  const { agent } = office;
+  await agent.watchResource("pc", "files", "x:1");
+  await agent.watchResource("pc", "files", "x:1", { stop: true });
+  assertEquals(requests, [["files", "x:1", true], ["files", "x:1", false]]);
+});
+
 Deno.test("SmcpAgent.allResources() follows cursors, and stops when they repeat", async () => {
   const next: Record<string, string> = { "": "a", a: "b", b: "a" };
   await using office = await startOffice({
@@ -159,6 +178,13 @@ Deno.test("SmcpAgent sends no request that the protocol does not allow: 400 name
     const error = await assertRejects(ask, ProtocolError, `${field}: `);
     assertEquals(error.code, 400);
   }
+  const timeoutMs: number = Object("1000");
+  for (
+    const ask of [
+      () => agent.callTool("pc", "echo", {}, { timeoutMs }),
+      () => agent.getDpe("pc", "dpe://h/d", { timeoutMs }),
+    ]
+  ) await assertRejects(ask, TypeError, "timeoutMs");
 });
 
 Deno.test("SmcpAgent.callTool() cancels a call at its timeout, and returns the timeout result", async () => {
@@ -180,6 +206,43 @@ Deno.test("SmcpAgent.callTool() cancels a call at its timeout, and returns the t
   assertEquals(result.meta, result._meta);
   const payload = { agent: "planner", req_id: "r1", reason: "timeout" };
   assertEquals(await cancelled.promise, payload);
+});
+
+Deno.test("each listener of a call receives its increasing progress, until it ends", async () => {
+  const { pc, requested } = hanging("client:tool_call");
+  await using office = await startOffice();
+  const computer = await office.addScriptedComputer("pc", pc);
+  const { agent } = office;
+  const requests = requestsOf(agent);
+  const received: [listener: string, progress: number][] = [];
+  let last = Promise.withResolvers<void>();
+  const listen = (name: string) =>
+    requests.follow("1", ({ progress }) => {
+      received.push([name, progress]);
+      if (name === "b") last.resolve();
+    });
+  const endA = listen("a");
+  const endB = listen("b");
+  const abort = new AbortController();
+  const options = { reqId: "1", signal: abort.signal, onProgress: () => {} };
+  const call = assertRejects(() => agent.callTool("pc", "x", {}, options));
+  await requested;
+  const report = async (...steps: number[]) => {
+    last = Promise.withResolvers();
+    for (const progress of steps) {
+      const payload = { agent: "planner", req_id: "1", computer: "pc" };
+      computer.send("server:tool_call_progress", { ...payload, progress });
+    }
+    await last.promise;
+  };
+  await report(1);
+  endA();
+  await report(1, 0, 2);
+  endB();
+  assertEquals(received, [["a", 1], ["b", 1], ["b", 2]]);
+  abort.abort();
+  await call;
+  assertThrows(() => requestsOf({}), TypeError, "no SmcpAgent");
 });
 
 Deno.test("SmcpAgent updates its tool catalogue on notifications", async () => {

@@ -24,6 +24,7 @@ import {
   someBytes,
   unknownEvent,
 } from "../../support/blob_script.ts";
+import { MCP_SERVER_KEY } from "../../../protocol/payloads/tools.ts";
 import { startComputer } from "../../support/computer/computer.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 import { resourceServers } from "../../support/computer/resource_servers.ts";
@@ -67,6 +68,7 @@ Deno.test("protocol §8.7: callTool() puts large content back, as an inline resu
     { type: "text", text: "here" },
     { ...png, data: "" },
     { ...png, data: "AAAA", _meta },
+    { type: "resource", resource: { ...pdf, blob: "AAAA" }, _meta },
   ];
   const script = blobScript([
     ...same,
@@ -268,7 +270,9 @@ for (const protocol of ["0.2", "0.4"] as const) {
     assertEquals(new Uint8Array(await binary.bytes()), bytes);
     await assertRejects(() => binary.text(), TypeError);
     for (const file of [entry, longFile, binary, await open("empty.txt")]) {
-      const streamed = await new Response(file.stream()).bytes();
+      const chunks = await Array.fromAsync(file.stream());
+      assert(chunks.every(({ length }) => length > 0), file.path);
+      const streamed = Buffer.concat(chunks);
       assertEquals(sha256(streamed), file.sha256, file.path);
       assertEquals(sha256(await file.bytes()), file.sha256, file.path);
     }
@@ -435,3 +439,58 @@ Deno.test(
     assertEquals((await readdir(folder.path)).sort(), ["blob", "features.md"]);
   },
 );
+
+Deno.test("getFile() reads from the MCP server that is named alone, else from one after the other until one has it", async () => {
+  const asked: unknown[] = [];
+  let answer: (server: unknown) => object = () => ({});
+  const tools = ["a", "b", "c"].map((server) => ({
+    name: `of ${server}`,
+    description: "",
+    params_schema: {},
+    return_schema: null,
+    meta: { [MCP_SERVER_KEY]: server },
+  }));
+  await using office = await startOffice({
+    computers: {
+      pc: (event, payload) => {
+        const { req_id, mcp_server } = Object(payload);
+        if (event === "client:get_tools") return { tools, req_id };
+        if (event === "client:get_config") return { servers: {} };
+        asked.push(mcp_server);
+        return { req_id, ...answer(mcp_server) };
+      },
+    },
+  });
+  await using folder = await scratch();
+  const path = join(folder.path, "file");
+  const has = (...servers: string[]) => (server: unknown) => {
+    if (servers.includes(String(server))) {
+      return { contents: [{ uri: "x:1", text: `of ${server}` }] };
+    }
+    const fields = { mcp_server: server };
+    throw new ProtocolError(404, `${server} has it not`, { fields });
+  };
+  const refuse = () => {
+    throw new ProtocolError(403, "not for you");
+  };
+  const rows: [typeof answer, { mcpServer?: string }, string[], string][] = [
+    [has("a", "b"), {}, ["a"], "of a"],
+    [has("b", "c"), {}, ["a", "b"], "of b"],
+    [has("a", "c"), { mcpServer: "c" }, ["c"], "of c"],
+    [
+      has(),
+      {},
+      ["a", "b", "c"],
+      'No MCP server of Computer "pc" has x:1: a has it not; b has it not; c has it not',
+    ],
+    [has("a"), { mcpServer: "b" }, ["b"], "b has it not"],
+    [refuse, {}, ["a"], "not for you"],
+  ];
+  for (const [by, options, servers, text] of rows) {
+    asked.length = 0;
+    answer = by;
+    const read = office.agent.getFile("pc", "x:1", path, options)
+      .then(() => readFile(path, "utf8"), (error) => error.message);
+    assertEquals([await read, asked], [text, servers]);
+  }
+});

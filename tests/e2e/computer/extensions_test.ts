@@ -9,17 +9,12 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { Server } from "@modelcontextprotocol/sdk/server";
-// @ts-types="@modelcontextprotocol/sdk/types"
-import {
-  CallToolRequestSchema,
-  ListToolsRequestSchema,
-} from "@modelcontextprotocol/sdk/types.js";
 import { ConnectionError, SmcpAgent } from "../../../agent/mod.ts";
 import { CLIENT_PROTOCOLS } from "../../../client/versions.ts";
 import { ProtocolError, READ_RESOURCE_EVENT } from "../../../protocol/mod.ts";
 import { startComputer, takeSeat } from "../../support/computer/computer.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
+import { createMetaServer } from "../../support/fixtures/meta_server.ts";
 import { startOffice } from "../../support/office.ts";
 
 const FEATURES = "demo://resource/static/document/features.md";
@@ -136,20 +131,6 @@ Deno.test("an extension's request is checked before it is sent", async () => {
   assertEquals(bad.code, 400);
   await assertRejects(() => agent.getPrompts("pc"), ConnectionError);
 });
-
-/** An MCP server whose tool `meta` returns the `_meta` of its call as JSON, or nothing where it has none. */
-function createMetaServer(): Server {
-  const server = new Server({ name: "meta", version: "1" }, {
-    capabilities: { tools: {} },
-  });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: [{ name: "meta", inputSchema: { type: "object" } }],
-  }));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({
-    content: [{ type: "text", text: JSON.stringify(params._meta) ?? "" }],
-  }));
-  return server;
-}
 
 Deno.test("_meta of a call reaches the MCP server between all versions, without the keys of MCP; a call without it has none", async () => {
   await using office = await startOffice({ server: { protocol: "all" } });

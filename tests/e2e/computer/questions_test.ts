@@ -71,23 +71,75 @@ Deno.test("an MCP server that asks is answered by the person at the Computer, be
   }
 });
 
-Deno.test("an MCP server that asks for a page to be opened is answered that nobody opens it, its caller with the page", async () => {
-  const yes = () => accept({});
-  await using pc = await startComputer({ fix: fixture({ only: ["page"] }) }, {
-    elicit: yes,
+const ACCEPT: ElicitResult = { action: "accept" };
+const PAGE = {
+  mode: "url",
+  message: "Sign in",
+  url: "https://sign-in.example/x",
+} as const;
+const pages = () => ({ fix: fixture({ only: ["page"] }, YES) });
+
+Deno.test("an MCP server that asks for a page to be opened is answered by the person at the Computer", async () => {
+  const asked: ElicitRequest[] = [];
+  await using pc = await startComputer(pages(), {
+    elicit: (request) => {
+      asked.push(request);
+      return ACCEPT;
+    },
   });
+  const { text } = await pc.call("page", { asks: true });
+  assertEquals(JSON.parse(text), ACCEPT);
+  const { url, message } = PAGE;
+  assertEquals(asked.map(({ url, message }) => ({ url, message })), [
+    { url, message },
+  ]);
+});
+
+Deno.test("an Agent that opens pages is asked to; one that answers forms alone is not, and gets the page where the call needs it", async () => {
+  await using pc = await startComputer(pages());
+  const seen: unknown[] = [];
+  const { text } = await pc.call("page", { asks: true }, {
+    onElicitUrl: (page) => {
+      seen.push(page);
+      return DECLINE;
+    },
+  });
+  assertEquals(JSON.parse(text), DECLINE);
+  assertEquals(seen, [{ ...PAGE, elicitationId: "1" }]);
   const rows: [Record<string, unknown>, string][] = [
-    [{ asks: true }, "Client does not support URL-mode elicitation requests"],
+    [{ asks: true }, 'accepts no questions of the mode "url"'],
     [
       {},
       'MCP server "fix" needs a person to open https://sign-in.example/x first; then call again',
     ],
   ];
+  const onElicit = () => ACCEPT;
   for (const [params, expected] of rows) {
-    const { text, result } = await pc.call("page", params, { onElicit: yes });
+    const { text, result } = await pc.call("page", params, { onElicit });
     assert(result.isError);
     assertStringIncludes(text, expected);
   }
+});
+
+Deno.test("a call that needs a page is made again once the server reports that the person is done; the question is withdrawn", async () => {
+  const open: AbortSignal[] = [];
+  await using pc = await startComputer(pages(), {
+    elicit: (_, signal) => {
+      open.push(signal);
+      void pc.call("page", { done: true });
+      return new Promise(() => {});
+    },
+  });
+  const { text } = await pc.call("page");
+  assertEquals(text, "signed in");
+  assertEquals(open.map(({ aborted }) => aborted), [true]);
+});
+
+Deno.test("a call that needs a page fails with it when the person declines", async () => {
+  await using pc = await startComputer(pages(), { elicit: () => DECLINE });
+  const { text, result } = await pc.call("page");
+  assert(result.isError);
+  assertStringIncludes(text, PAGE.url);
 });
 
 Deno.test("a call that is cancelled or times out withdraws its question", async () => {

@@ -26,6 +26,10 @@ const CALLS: readonly [name: string, args: Record<string, unknown>][] = [
   ["gzip-file-as-resource", { data: FILE, outputType: "resourceLink" }],
   ["trigger-long-running-operation", { duration: 0.02, steps: 2 }],
   ["trigger-elicitation-request", {}],
+  ["trigger-url-elicitation", {
+    url: "https://page.example/",
+    elicitationId: "1",
+  }],
   ["toggle-simulated-logging", {}],
   ["toggle-simulated-logging", {}],
   ["toggle-subscriber-updates", {}],
@@ -36,7 +40,7 @@ const CALLS: readonly [name: string, args: Record<string, unknown>][] = [
 const OTHER_RESULTS: Readonly<Record<string, string>> = {
   "get-env": "a Computer gives its MCP servers an environment of its own",
   "simulate-research-query":
-    "runs as a task only, an extension of MCP that A2C does not have",
+    "can be called as a task alone, as these clients do not; a Computer does",
 };
 
 /** Tools that the server offers to a client that can do all but tasks, and not to a Computer, and why. */
@@ -44,8 +48,6 @@ const NOT_OFFERED: Readonly<Record<string, string>> = {
   "get-roots-list": "MCP has deprecated roots; a Computer has none",
   "trigger-sampling-request":
     "MCP has deprecated sampling; a Computer has no model",
-  "trigger-url-elicitation":
-    "a Computer opens no page that an MCP server names",
 };
 
 /** Without the order of fields, and without the time of day, which is in some results. */

@@ -97,7 +97,7 @@ export const CLIENTS: Readonly<
 const INFO = { name: "test", version: "1.0.0" };
 
 const capabilities = (person: TestPerson | undefined) =>
-  person ? { elicitation: { form: {} } } : {};
+  person ? { elicitation: { form: {}, url: {} } } : {};
 
 /** Connects with the SDK that the Computer uses. */
 export async function connectV1(

@@ -278,6 +278,23 @@ Deno.test("files are read; a missing one is stale, a directory and a device are 
   }
 });
 
+Deno.test("a document of up to 64 MiB is read; a larger one is an error, over HTTP too", async () => {
+  const MAX_BYTES = 64 * 1024 * 1024;
+  await using folder = await scratch();
+  const file = join(folder.path, "large");
+  await using storage = startStorage({ "/large": "x".repeat(MAX_BYTES + 1) });
+  const { signal } = new AbortController();
+  const { href } = pathToFileURL(file);
+  await writeFile(file, "");
+  await Deno.truncate(file, MAX_BYTES);
+  assertEquals((await fetchText(href, {}, signal))?.length, MAX_BYTES);
+  await Deno.truncate(file, MAX_BYTES + 1);
+  for (const at of [`${storage.at}/large`, href]) {
+    const read = () => fetchText(at, {}, signal);
+    await assertRejects(read, DocumentError, "larger than 67108864 bytes");
+  }
+});
+
 Deno.test("every method of an opened document refuses a misspelled option", async () => {
   await using storage = startStorage({ "/doc": document() });
   const opened = await open([`${storage.at}/doc`]);

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { parseInParts, parseLong } from "../../../agent/parse_answer.ts";
 import {
   CLIENT_EVENTS,
@@ -60,6 +60,17 @@ Deno.test("parseInParts() parses members by name as the whole, whichever names t
     JSON.stringify(await parseInParts(GET_CONFIG_EVENT, answer)),
     JSON.stringify(parseAnswer(answer)),
   );
+});
+
+Deno.test("parseLong() lets the event loop turn while it parses many items, valid or not", async () => {
+  const { tools: valid } = tools(5_000);
+  for (const list of [valid, valid.map(() => tool(5))]) {
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    await parseLong(GET_TOOLS_EVENT, { req_id: "1", tools: list })
+      .finally(() => clearInterval(timer));
+    assert(turns > 0, "nothing else ran");
+  }
 });
 
 Deno.test("parseInParts() names an invalid item by its place in the whole list", async () => {

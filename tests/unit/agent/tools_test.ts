@@ -59,6 +59,7 @@ const tool = (name: string, bundle_id?: string): SMCPTool => ({
   ...(bundle_id !== undefined && { bundle_id }),
 });
 
+const lost = new ConnectionError("lost", "The connection was lost");
 const gone = new ProtocolError(ErrorCode.NOT_FOUND, "gone");
 const busy = new ProtocolError(ErrorCode.TOO_MANY_REQUESTS, "Too many events");
 
@@ -204,6 +205,32 @@ Deno.test("ToolCatalogue fetches a few at a time, and retries after a 429", asyn
   );
 });
 
+Deno.test("ToolCatalogue.refresh() lists again after a 429 and after silence, not after another failure", async () => {
+  const silent = new ConnectionError("timeout", "No answer");
+  for (
+    const [error, known] of [
+      [busy, ["pc"]],
+      [silent, ["pc"]],
+      [gone, []],
+      [lost, []],
+      [new Error("Too many"), []],
+    ] as const
+  ) {
+    let lists = 0;
+    const catalogue = new ToolCatalogue({
+      list: () =>
+        lists++ === 0 ? Promise.reject(error) : Promise.resolve(["pc"]),
+      fetch: () => Promise.resolve({ tools: [] }),
+      changed: () => {},
+      failed: () => {},
+    });
+    catalogue.refresh();
+    await catalogue.settled();
+    assertEquals<unknown>([...catalogue.byComputer.keys()], known, `${error}`);
+    assertEquals(lists, 1 + known.length);
+  }
+});
+
 Deno.test("ToolCatalogue.clear() drops waiting fetches", async () => {
   const { catalogue, count, fetched, office, fail } = setup();
   office.computers = Array.from({ length: 10 }, (_, i) => `pc-${i}`);
@@ -339,8 +366,6 @@ Deno.test("the Agent's event of a notification is its name on the wire without n
   ]);
 });
 
-const lost = new ConnectionError("lost", "The connection was lost");
-
 /** Follows a desktop whose fetches return the given results in turn. */
 function follow(...answers: (string[] | Error)[]) {
   const events = new Emitter<AgentEvents>(() => {});
@@ -381,6 +406,35 @@ Deno.test("followDesktop() ends with the connection at any point, and does not s
     ConnectionError,
     "lost",
   );
+});
+
+Deno.test("followDesktop() waits while its Computer or the connection is away, and ends at any other failure", async () => {
+  const rows: [Error, mayComeBack: boolean][] = [
+    [lost, true],
+    [new ConnectionError("offline", "Not connected"), true],
+    [gone, true],
+    [new ConnectionError("timeout", "No answer"), false],
+    [new ProtocolError(ErrorCode.FORBIDDEN, "not for you"), false],
+    [new Error("another"), false],
+  ];
+  for (const [error, mayComeBack] of rows) {
+    const { events, desktop, failed } = follow(["one"], error, ["two"]);
+    await desktop.next();
+    const next = desktop.next();
+    events.emit("updateDesktop", { computer: "other" });
+    events.emit("updateDesktop", { computer: "pc" });
+    if (mayComeBack) {
+      await failed;
+      events.emit("enterOffice", { office_id: "north", computer: "pc" });
+      assertEquals((await next).value, ["two"], error.message);
+    } else {
+      const thrown = await assertRejects(() => next);
+      assertEquals(thrown, error);
+    }
+    await desktop.return();
+    const early = await assertRejects(() => follow(error).desktop.next());
+    assertEquals(early, error);
+  }
 });
 
 const SCHEMA = {

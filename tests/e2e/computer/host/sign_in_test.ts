@@ -347,6 +347,19 @@ Deno.test("403 insufficient_scope asks for the union of scopes, and the call is 
   assertEquals(guarded.asked, []);
 });
 
+Deno.test("a server of 2026-07-28 is signed in to, and asks for more scopes as any other", async () => {
+  await using guarded = await startGuarded();
+  const url = `${guarded.origin}/mcp/modern`;
+  await using pc = await guarded.begin(undefined, settings("streamable", url));
+  await visit((await guarded.request()).url);
+  await running(pc.computer);
+  await guarded.control({ needs: "admin" });
+  const call = pc.call("echo", HI);
+  await visit((await guarded.request()).url);
+  assertEquals((await call).text, "echo hi");
+  assertEquals((await guarded.control({})).scopes, "tools admin");
+});
+
 Deno.test("a call whose token has expired, and lacks a scope, renews and asks for more", async () => {
   await using guarded = await startGuarded();
   await using pc = await guarded.begin();

@@ -132,6 +132,14 @@ Deno.test("an MCP server that announces other tools while it starts is listed ag
   await host.start();
   await listedAgain;
   assertEquals(seen, [["of_list_1"], ["of_list_2"]]);
+  // Others are passed on, and list nothing.
+  const changed = new Promise((resolve) => host.on("promptsChanged", resolve));
+  announce("notifications/prompts/list_changed");
+  assertEquals(await changed, { server: "a" });
+  const listed = new Promise((resolve) => host.on("toolsChanged", resolve));
+  announce("notifications/tools/list_changed");
+  await listed;
+  assertEquals(seen[2], ["of_list_3"]);
 });
 
 Deno.test("restarts of an MCP server wait twice as long each time up to a limit, with 50 % jitter", () => {

@@ -207,3 +207,81 @@ Deno.test("a list fails as a whole where its caller aborts it, or the connection
     await connection.close();
   }
 });
+
+Deno.test("a list of tools names why some are missing: a page that failed, and invalid entries, 20 at most", async () => {
+  const inputSchema = { type: "object" };
+  const tools = (count: number, invalid = 0) => [
+    ...Array.from({ length: count }, (_, at) => ({
+      name: `t${at}`,
+      inputSchema,
+    })),
+    ...Array(invalid).fill({}),
+  ];
+  const failed =
+    "tools/list is not complete: page 2 failed (MCP error -5: no more); what came before is used";
+  const nameless = "a tool without a name is left out";
+  const rows: [
+    pages: (object[] | undefined)[],
+    count: number,
+    problems: string[],
+  ][] = [
+    [[tools(2)], 2, []],
+    [[tools(2), []], 2, []],
+    [[tools(2), undefined], 2, [failed]],
+    [[tools(1, 1), undefined], 1, [failed, nameless]],
+    [[tools(0, 20)], 0, Array(20).fill(nameless)],
+    [[tools(0, 22)], 0, [
+      ...Array(20).fill(nameless),
+      "2 more entries of its list are invalid",
+    ]],
+  ];
+  for (const [pages, count, problems] of rows) {
+    const { connection } = await silent(({ params }) => {
+      const at = Number(params?.cursor ?? 0);
+      const page = pages[at];
+      const nextCursor = at + 1 < pages.length
+        ? { nextCursor: `${at + 1}` }
+        : {};
+      return page
+        ? { result: { tools: page, ...nextCursor } }
+        : { error: { code: -5, message: "no more" } };
+    });
+    const list = await connection.listTools();
+    assertEquals([list.tools.length, list.problems], [count, problems]);
+    await connection.close();
+  }
+});
+
+Deno.test("the progress of a call goes to its own listener", async () => {
+  const tokens: unknown[] = [];
+  const { connection, far } = await silent(({ method, params }) => {
+    if (method !== "tools/call") return;
+    const progressToken = params?._meta?.progressToken;
+    tokens.push(progressToken);
+    return progressToken === tokens[0]
+      ? undefined
+      : { result: { content: [] } };
+  });
+  const report = (progress: number) =>
+    far.send({
+      jsonrpc: "2.0",
+      method: "notifications/progress",
+      params: { progressToken: Number(tokens[0]), progress },
+    });
+  const received: unknown[] = [];
+  const abort = new AbortController();
+  const first = assertRejects(() =>
+    connection.callTool("t", {}, {
+      signal: abort.signal,
+      onProgress: (progress) => received.push(progress),
+    })
+  );
+  await connection.callTool("t", {}, {
+    onProgress: () => received.push("another"),
+  });
+  await report(1);
+  abort.abort();
+  await first;
+  assertEquals(received, [{ progress: 1 }]);
+  await connection.close();
+});

@@ -166,6 +166,16 @@ Deno.test("clashes are reported in one sentence, with the remedy, and the bundle
   ]);
 });
 
+Deno.test("clashes within one server are reported one by one", () => {
+  const x = { alias: "x" };
+  const y = { alias: "y" };
+  const tool_meta = { a: x, b: x, c: y, d: y };
+  const { clashes } = nameTools(views("s: a b c d", { tool_meta }));
+  const texts = clashTexts(clashes);
+  assertEquals(texts.length, 2);
+  for (const text of texts) assertStringIncludes(text, 'another "alias"');
+});
+
 Deno.test("longNames() warns above 64 characters, and excludes above 256; behind a bundle_id too", () => {
   const config =
     view("p".repeat(60), [], { tool_prefix: "p".repeat(60) }).config;
@@ -177,6 +187,8 @@ Deno.test("longNames() warns above 64 characters, and excludes above 256; behind
     });
   const { problems, warning } = of([4, 5, 196, 197]);
   assertEquals(problems.length, 1);
+  const cut = `tool "${"x".repeat(40)}…" is left out`;
+  assertStringIncludes(problems[0] ?? "", cut);
   assertStringIncludes(problems[0] ?? "", "longer than 256");
   assertStringIncludes(warning ?? "", "2 of its tools");
   assertEquals(of([4]), { problems: [] });

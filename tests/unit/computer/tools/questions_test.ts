@@ -431,7 +431,12 @@ Deno.test("Dialogues refuse questions beyond those that wait already, until one 
   const { signal } = new AbortController();
   const requestedSchema = { type: "object" as const, properties: {} };
   const ask = (req_id: number) => {
-    const call = { agent: "planner", req_id: `${req_id}`, about: "a call" };
+    const call = {
+      agent: "planner",
+      req_id: `${req_id}`,
+      about: "a call",
+      accepts: ["input_required"],
+    };
     const question = { message: "Who?", requestedSchema };
     return dialogues.begin(
       call,

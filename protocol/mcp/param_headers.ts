@@ -7,11 +7,10 @@
  *
  * @module
  */
-import { Buffer, isUtf8 } from "node:buffer";
-import { isRecord } from "../../protocol/names.ts";
+import { isRecord } from "../names.ts";
 
 /** An argument that is repeated in a header. */
-interface Mirrored {
+export interface HeaderMark {
   /** The name of the header. */
   readonly header: string;
   /** Where it is in the arguments. */
@@ -26,9 +25,15 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** The types of values that fit into a header. `number` is not allowed, but compared where it is there. */
 const TYPES = ["string", "boolean", "integer", "number"];
 
-/** Lists the marked arguments of a schema; none where the marks are invalid, since clients skip such a tool. */
-function mirroredIn(schema: unknown): readonly Mirrored[] {
-  const found: Mirrored[] = [];
+/**
+ * Lists the marked arguments of a schema.
+ *
+ * @returns undefined where a mark is invalid, since clients skip such a tool
+ */
+export function headerMarks(
+  schema: unknown,
+): readonly HeaderMark[] | undefined {
+  const found: HeaderMark[] = [];
   const names = new Set<string>();
   // Not recursive: how deep a schema may be is for others to limit.
   const pending: { node: unknown; path: readonly string[] }[] = [
@@ -42,7 +47,7 @@ function mirroredIn(schema: unknown): readonly Mirrored[] {
       const isValid = path.length > 0 && typeof name === "string" &&
         TOKEN.test(name) && TYPES.includes(`${node.type}`) &&
         !names.has(name.toLowerCase());
-      if (!isValid) return [];
+      if (!isValid) return undefined;
       names.add(name.toLowerCase());
       const isNumber = ["integer", "number"].includes(`${node.type}`);
       found.push({ header: `Mcp-Param-${name}`, path, isNumber });
@@ -82,11 +87,16 @@ const BASE64 =
 /** What a header carries as it is, but at its ends. */
 const PLAIN = /^[\x20-\x7e]*$/;
 
-function encoded(text: string): string {
+/** Returns a text as a header carries it. */
+export function headerText(text: string): string {
   if (PLAIN.test(text) && text === text.trim() && !ENCODED.test(text)) {
     return text;
   }
-  return `=?base64?${Buffer.from(text).toString("base64")}?=`;
+  const bytes = Array.from(
+    new TextEncoder().encode(text),
+    (byte) => String.fromCharCode(byte),
+  );
+  return `=?base64?${btoa(bytes.join(""))}?=`;
 }
 
 /** @returns undefined where the base64, or the UTF-8 in it, is invalid */
@@ -94,8 +104,13 @@ function decoded(value: string): string | undefined {
   const [, base64] = ENCODED.exec(value) ?? [];
   if (base64 === undefined) return value;
   if (!BASE64.test(base64)) return undefined;
-  const bytes = Buffer.from(base64, "base64");
-  return isUtf8(bytes) ? bytes.toString() : undefined;
+  const bytes = Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0));
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+      .decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
 const DECIMAL = /^-?\d+(\.\d+)?$/;
@@ -111,7 +126,7 @@ export function headerMismatch(
   args: unknown,
   headers: Headers,
 ): string | undefined {
-  for (const { header, path, isNumber } of mirroredIn(schema)) {
+  for (const { header, path, isNumber } of headerMarks(schema) ?? []) {
     const value = valueAt(args, path);
     const expected = textOf(value);
     if (expected === undefined) continue;
@@ -140,9 +155,9 @@ export function paramHeaders(
   args: unknown,
 ): Record<string, string> {
   return Object.fromEntries(
-    mirroredIn(schema).flatMap(({ header, path }) => {
+    (headerMarks(schema) ?? []).flatMap(({ header, path }) => {
       const text = textOf(valueAt(args, path));
-      return text === undefined ? [] : [[header, encoded(text)]];
+      return text === undefined ? [] : [[header, headerText(text)]];
     }),
   );
 }
