@@ -182,7 +182,14 @@ export class ToolHost implements AsyncDisposable {
       resolver: undefined,
       office: undefined,
     };
-    host.on("serverState", (status) => events.emit("serverState", status));
+    const starting = new Set<string>();
+    host.on("serverState", (status) => {
+      const { state, bundleId } = status;
+      if (state === "starting") starting.add(bundleId);
+      // An Agent that waits for its tools goes on, also if there are none.
+      else if (starting.delete(bundleId)) changed(UPDATE_TOOL_LIST_EVENT);
+      events.emit("serverState", status);
+    });
     host.on("toolsChanged", () => {
       changed(UPDATE_TOOL_LIST_EVENT);
       events.emit("toolsChanged", undefined);

@@ -59,7 +59,7 @@ async function listTools(
     return { tools: [...SEARCH_MODE_TOOLS, ...own] };
   }
   try {
-    await view.ready();
+    await view.complete();
   } catch {
     return { tools: [] }; // the reason is in the instructions, and in the error of a call
   }
