@@ -97,6 +97,14 @@ export class SmcpAgent implements AsyncDisposable {
     return this.#catalogue.problems;
   }
 
+  /**
+   * How many MCP servers of a Computer start for the first time, whose tools may follow; absent for none,
+   * and where the Computer does not report it.
+   */
+  get startingServers(): ReadonlyMap<string, number> {
+    return this.#catalogue.starting;
+  }
+
   /** Resolves once the tools of every known Computer are fetched, or failed to be. */
   toolsSettled(): Promise<void> {
     return this.#catalogue.settled();

@@ -69,7 +69,13 @@ const HANDLERS: { readonly [E in ClientEvent]: Handler<E> } = {
     const name = office?.connection.office;
     // First: what leads back to this office must not be offered to it.
     if (name !== undefined) host.isIn(readOffices(_meta), name);
-    return { tools: host.tools(), req_id, ...writeOffices(host.behind) };
+    const starting = host.views.filter(({ state }) => state === "starting");
+    return {
+      tools: host.tools(),
+      req_id,
+      ...(starting.length > 0 && { starting: starting.length }),
+      ...writeOffices(host.behind),
+    };
   },
   [GET_CONFIG_EVENT]: (_request, { hosting: { host, inputs } }) =>
     redactConfig(host.configs, inputs.definitions, host.names),

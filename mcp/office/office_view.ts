@@ -116,6 +116,20 @@ export class OfficeView {
     return agent;
   }
 
+  /**
+   * As {@linkcode OfficeView.ready}, for a list: waits some seconds for MCP servers that start, since clients
+   * may list once.
+   */
+  async complete(): Promise<SmcpAgent> {
+    const agent = await this.ready();
+    const following = this.#following;
+    if (following?.agent === agent) {
+      await following.computers.started(SETTLE_TIMEOUT_MS);
+      await this.#refresh(following);
+    }
+    return agent;
+  }
+
   /** Adds a listener for what changes in what clients see; returns what removes it. */
   onChange(listener: (event: ServerEvent) => void): () => void {
     this.#listeners.add(listener);

@@ -22,7 +22,7 @@ import { Pace } from "../../shared/pace.ts";
 export const answerPromptRequests: Answers = (server, parts) => {
   server.setRequestHandler("prompts/list", async ({ params }) => {
     const prompts = await listed(async () => {
-      const table = await namedPrompts(parts, await parts.view.ready());
+      const table = await namedPrompts(parts, await parts.view.complete());
       return [...table].filter(([name, { shown }]) => name === shown.name)
         .map(([, { shown }]) => shown);
     });

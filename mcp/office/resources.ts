@@ -33,7 +33,7 @@ export const answerResourceRequests: Answers = (server, parts) => {
   const { view } = parts;
   server.setRequestHandler("resources/list", async ({ params }) => {
     const resources = await listed(async () => {
-      const agent = await view.ready();
+      const agent = await view.complete();
       return await view.reads.resources.list(agent, view.catalogue.computers);
     });
     const { items, next } = cutPage(resources, params?.cursor, weigh);

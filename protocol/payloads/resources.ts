@@ -210,6 +210,8 @@ export interface UpdateResources {
   mcp_server?: string;
   /** The URI of the resource, as it was asked for. */
   uri?: string;
+  /** Without `uri`: which list has changed; where it is anything else, both may have. */
+  list?: "resources" | "prompts";
 }
 
 /** The parsers of `client:get_resources`; a null `next_cursor` is left out. */
@@ -266,4 +268,5 @@ export const parseUpdateResources = z.parser(z.looseObject({
   computer: z.memberName,
   mcp_server: z.exactOptional(z.identifier),
   uri: z.exactOptional(z.string()),
+  list: z.exactOptional(z.custom<"resources" | "prompts">()),
 }));

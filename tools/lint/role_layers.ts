@@ -78,6 +78,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "resources/uris.ts",
     "tools",
     "resources",
+    "tasks",
     "office",
     "http",
     "pipe",
