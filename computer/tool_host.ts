@@ -232,7 +232,6 @@ export class ToolHost implements AsyncDisposable {
 
   /**
    * Starts the MCP servers in parallel; resolves when each runs or has failed.
-   *
    * Never rejects: {@linkcode status} has the outcome. A tool can be called as soon as its own
    * MCP server runs.
    */
@@ -347,8 +346,7 @@ export class ToolHost implements AsyncDisposable {
     options: { timeoutMs?: number } = {},
   ): Promise<Prompt[]> {
     const asked = { timeout: readSeconds(options, "getPrompts()") };
-    const answer = await answerLocal(this.#parts, GET_PROMPTS_EVENT, asked);
-    return answer.prompts;
+    return (await answerLocal(this.#parts, GET_PROMPTS_EVENT, asked)).prompts;
   }
 
   /**
