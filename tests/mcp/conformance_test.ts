@@ -13,7 +13,9 @@ import type { ServerSettings } from "../../computer/mod.ts";
 import { DENO_ENV } from "../support/computer/mcp_servers.ts";
 import { startGateway } from "../support/mcp/gateway.ts";
 import { mcpTools } from "../support/mcp/npm_tools.ts";
+import { shortenTimers } from "../support/timers.ts";
 import { conformanceHttp } from "./conformance/server.ts";
+import { createTasksServer } from "./conformance/tasks_server.ts";
 
 /** An MCP server that runs, as a Computer is configured for it. */
 interface Running extends AsyncDisposable {
@@ -73,3 +75,44 @@ for (const [revision, file, run] of REVISIONS) {
     assertEquals(code, 0, suite.lines.join("\n"));
   });
 }
+
+/** The scenarios of the Tasks extension (SEP-2663). */
+const TASK_SCENARIOS = [
+  "tasks-lifecycle",
+  "tasks-capability-negotiation",
+  "tasks-wire-fields",
+  "tasks-request-state-removal",
+  "tasks-mrtr-input",
+  "tasks-request-headers",
+  "tasks-dispatch-and-envelope",
+  "tasks-status-notifications",
+  "tasks-required-task-error",
+  "tasks-mrtr-composition",
+];
+
+Deno.test({
+  name: "the conformance suite of MCP finds what is expected of tasks",
+  timeout: 180_000,
+}, async () => {
+  // A call becomes a task after 8 seconds, and the suite's are shorter.
+  using _ = shortenTimers(8_000, 300);
+  const expected = new URL("./expected-tasks.yml", import.meta.url);
+  const tools = await mcpTools();
+  const failed: string[] = [];
+  for (const scenario of TASK_SCENARIOS) {
+    // Calls that the suite leaves behind would keep questions of others from being asked.
+    await using office = await startGateway({
+      gateway: { computer: "pc" },
+      servers: { conf: { type: "in-process", server: createTasksServer() } },
+      server: { origins: "*" },
+    });
+    await using suite = tools.start("conformance", [
+      ...["server", "--url", office.url.href],
+      ...["--scenario", scenario],
+      ...["--expected-failures", fileURLToPath(expected)],
+    ]);
+    const { code } = await suite.status;
+    if (code !== 0) failed.push(scenario, ...suite.lines);
+  }
+  assertEquals(failed, []);
+});
