@@ -12,10 +12,8 @@ import {
   Server,
   type ServerEvent,
 } from "@modelcontextprotocol/server";
-import {
-  answerCompletionRequests,
-  answerResourceRequests,
-} from "./resources.ts";
+import { answerCompletionRequests } from "./completion.ts";
+import { answerResourceRequests } from "./resources.ts";
 import type { OfficeView } from "./office_view.ts";
 import { answerPromptRequests } from "./prompts.ts";
 import type { ServerParts } from "./server_parts.ts";
@@ -29,6 +27,7 @@ import type { Catalogue } from "../tools/catalogue.ts";
 import { computerPart } from "../tools/names.ts";
 import { messageOf } from "../tools/result.ts";
 import { CALL_TOOL, SEARCH_TOOLS } from "../tools/search.ts";
+import { UI_CAPABILITY, UI_EXTENSION } from "../../protocol/mcp/apps.ts";
 import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
 import {
   readOffices,
@@ -59,7 +58,10 @@ export async function createOfficeServer(
         resources: { listChanged: true, subscribe: true },
         prompts: { listChanged: true },
         completions: {},
-        ...(hasTasks && { extensions: TASKS_CAPABILITY }),
+        extensions: {
+          [UI_EXTENSION]: UI_CAPABILITY,
+          ...(hasTasks && TASKS_CAPABILITY),
+        },
       },
       ...(purpose !== "task" && { instructions: await instructions(parts) }),
       requestState: { verify: parts.states.verify },
@@ -122,7 +124,8 @@ async function instructions({ view, options }: ServerParts): Promise<string> {
   } catch (error) {
     return `No tools can be used now: ${messageOf(error)}`;
   }
-  return instructionsOf(view, options);
+  const theirs = await view.serverInstructions();
+  return [instructionsOf(view, options), theirs].filter(Boolean).join("\n\n");
 }
 
 /** Notifies the client of one server of a change; one that has just gone is left out. */

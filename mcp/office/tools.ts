@@ -39,6 +39,7 @@ export const answerToolRequests: Answers = (server, parts) => {
       request: context.mcpReq,
       turn: new Turn(server, context, parts),
       questions: readQuestions(server, context, parts.states),
+      links: parts.view.links,
       running: runningCallOf(context),
     });
     if (isQuestion(result)) return result;

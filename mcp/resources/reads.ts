@@ -8,14 +8,17 @@
  */
 import type { Resource, ServerEvent } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
-import { resourcesOf, skillsOf } from "./contents.ts";
-import { type Place, uriOf } from "./uris.ts";
+import { type OfficeTemplate, resourcesOf, skillsOf } from "./contents.ts";
+import { type Place, uriOf, urisOf } from "./uris.ts";
 import type { Watches } from "./watches.ts";
 import type { A2CSkillRef, Prompt } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
 
-/** How long a Computer may take to list its prompts; Python's never answers. */
-const PROMPTS_TIMEOUT_MS = 10_000;
+/** How long a Computer may take to list its prompts or templates; Python's never answers. */
+const LIST_TIMEOUT_MS = 10_000;
+
+/** The most templates of a Computer. */
+const MAX_TEMPLATES = 1_000;
 
 /** A prompt, and the Computer that has it. */
 export interface OfficePrompt {
@@ -37,6 +40,11 @@ export class Reads {
   /** The resources of all Computers. */
   readonly resources: ComputerLists<Resource> = new ComputerLists(
     resourcesOf,
+    () => this.#changed("resources"),
+  );
+  /** The templates of the MCP servers of all Computers. */
+  readonly templates: ComputerLists<OfficeTemplate> = new ComputerLists(
+    templatesOf,
     () => this.#changed("resources"),
   );
   /** The prompts of all Computers. */
@@ -67,8 +75,11 @@ export class Reads {
   watch(agent: SmcpAgent): (() => void)[] {
     this.#watches.use(agent);
     for (const kind of KINDS) this[kind].forget();
-    const compareAll = ({ computer }: { computer?: string }) =>
+    this.templates.forget();
+    const compareAll = ({ computer }: { computer?: string }) => {
+      if (computer !== undefined) this.templates.forget(computer);
       this.#compare(computer, KINDS);
+    };
     return [
       () => KINDS.forEach((kind) => this[kind].forget()),
       agent.on("updateDesktop", ({ computer }) => {
@@ -89,10 +100,15 @@ export class Reads {
             this[kind].forget(computer);
             this.#changed(kind);
           }
+          if (list !== "prompts") this.templates.forget(computer);
           return;
         }
         if (server === undefined) return;
-        this.#updated(uriOf({ kind: "resource", computer, server, uri }));
+        for (
+          const each of urisOf({ kind: "resource", computer, server, uri })
+        ) {
+          this.#updated(each);
+        }
         if (computer === this.#only) this.#updated(uri);
       }),
       agent.on("updateSkills", ({ computer }) => {
@@ -127,13 +143,24 @@ export class Reads {
   }
 }
 
+/** Lists the templates of a Computer's MCP servers. */
+async function templatesOf(
+  agent: SmcpAgent,
+  computer: string,
+): Promise<OfficeTemplate[]> {
+  const timeoutMs = LIST_TIMEOUT_MS;
+  const templates = await agent.getResourceTemplates(computer, { timeoutMs });
+  return templates.slice(0, MAX_TEMPLATES)
+    .map((template) => ({ computer, template }));
+}
+
 /** Lists the prompts of a Computer's MCP servers, and its skills as such. */
 async function promptsOf(
   agent: SmcpAgent,
   computer: string,
 ): Promise<OfficePrompt[]> {
   const [prompts, skills] = await Promise.all([
-    agent.getPrompts(computer, { timeoutMs: PROMPTS_TIMEOUT_MS })
+    agent.getPrompts(computer, { timeoutMs: LIST_TIMEOUT_MS })
       .catch((): Prompt[] => []),
     skillsOf(agent, computer),
   ]);

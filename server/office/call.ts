@@ -6,10 +6,12 @@
  */
 import {
   type ClientEvent,
+  COMPLETE_EVENT,
   ErrorCode,
   GET_DPE_EVENT,
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
+  GET_RESOURCE_TEMPLATES_EVENT,
   type Notification,
   PROFILES,
   ProtocolError,
@@ -378,8 +380,10 @@ const TIMED: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
   TOOL_CALL_EVENT,
   GET_DPE_EVENT,
   READ_RESOURCE_EVENT,
+  GET_RESOURCE_TEMPLATES_EVENT,
   GET_PROMPTS_EVENT,
   GET_PROMPT_EVENT,
+  COMPLETE_EVENT,
 ]);
 
 /**
