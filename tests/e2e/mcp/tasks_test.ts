@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import {
+  Client,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { z } from "zod";
 import { ConnectionError } from "../../../agent/mod.ts";
 import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { ChildTransport } from "../../support/mcp/clients.ts";
@@ -20,6 +25,8 @@ import { hurryTimers } from "../../support/timers.ts";
 
 /** How long a call runs before it becomes a task. */
 const TASK_AFTER_MS = 8_000;
+
+const EXTENSION = "io.modelcontextprotocol/tasks";
 
 const EXPIRED =
   "Task not found: its id is not one of yours, or its time is over";
@@ -302,7 +309,7 @@ Deno.test("tasks over stdio, by the program that a client starts", async () => {
   await transport.start();
   const client = new LineClient(transport);
   const discovered = Object(await client.ask("server/discover", {}));
-  assertEquals(discovered.capabilities.extensions, TASKS);
+  assertEquals(discovered.capabilities.extensions[EXTENSION], {});
   const { taskId } = await client.ask("tools/call", { name: "pc__confirm" });
   const listening = await client.send("subscriptions/listen", {
     notifications: { taskIds: [taskId] },
@@ -325,3 +332,38 @@ Deno.test("tasks over stdio, by the program that a client starts", async () => {
   ]);
   await transport.close();
 });
+
+Deno.test("a client with a session gets no task, whatever it declares, and waits with progress", async () => {
+  using _ = hurryTimers(TASK_AFTER_MS);
+  await using slow = await startSlowOffice();
+  const client = new Client(
+    { name: "test", version: "1.0.0" },
+    {
+      versionNegotiation: { mode: "legacy" },
+      capabilities: { elicitation: { form: {} }, extensions: TASKS },
+    },
+  );
+  await client.connect(new StreamableHTTPClientTransport(slow.url));
+  const { extensions } = client.getServerCapabilities() ?? {};
+  assertEquals(Object(extensions)[EXTENSION], undefined);
+  const messages: (string | undefined)[] = [];
+  const called = client.callTool({ name: "pc__confirm", arguments: {} }, {
+    onprogress: ({ message }) => messages.push(message),
+  });
+  await slow.began("confirm");
+  const { taskId } = await new TaskClient(slow).begin("pc__slow");
+  await assertRejects(
+    () => client.request({ method: "tasks/get", params: { taskId } }, ANY),
+    Error,
+    "Method not found",
+  );
+  slow.release("confirm");
+  const { content: [content] } = await called;
+  assert(content?.type === "text");
+  assertEquals(content.text, "confirm is done");
+  assertMatch(messages[0] ?? "", /^waits for confirmation at pc, \d+ s$/);
+  await new TaskClient(slow).cancel(taskId);
+  await client.close();
+});
+
+const ANY = z.looseObject({});
