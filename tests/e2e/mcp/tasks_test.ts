@@ -114,7 +114,7 @@ Deno.test("a task is cancelled at the Computer, and stays so", async () => {
   const cancelled = client.reaches(taskId, "cancelled");
   await client.cancel(taskId);
   const { result, statusMessage } = await cancelled;
-  assertEquals([result, statusMessage], [undefined, "by its client"]);
+  assertEquals([result, statusMessage], [undefined, "cancelled by its client"]);
   assertEquals(await slow.cancels(1), ["confirm"]);
   await client.cancel(taskId); // as often as the client likes
   assertEquals((await client.get(taskId)).status, "cancelled");
