@@ -4,7 +4,7 @@ import {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { ConnectionError } from "../../../agent/mod.ts";
+import { ConnectionError, type SmcpAgent } from "../../../agent/mod.ts";
 import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { ChildTransport } from "../../support/mcp/clients.ts";
 import {
@@ -30,6 +30,13 @@ const EXTENSION = "io.modelcontextprotocol/tasks";
 
 const EXPIRED =
   "Task not found: its id is not one of yours, or its time is over";
+
+/** Why an Agent may not join; it must be refused. */
+async function refusal(agent: SmcpAgent): Promise<string> {
+  using _ = hurryTimers(2_000);
+  const join = () => agent.join("north");
+  return (await assertRejects(join, ConnectionError)).message;
+}
 
 Deno.test("a call that waits for a person becomes a task, which ends with the call's result", async () => {
   await using slow = await startSlowOffice();
@@ -167,19 +174,12 @@ Deno.test("open tasks hold the seat, which a refused Agent is told", async () =>
   const client = new TaskClient(slow);
   const first = await client.begin("pc__confirm");
   const second = await client.begin("pc__confirm");
-  const reason = async () => {
-    using _ = hurryTimers(2_000);
-    const error = await assertRejects(
-      () => agent.join("north"),
-      ConnectionError,
-    );
-    return error.message;
-  };
-  const holds = (waiting: string) =>
-    `Room already has an agent: "mcp" has it for MCP clients, until their tasks have ended: ${waiting}`;
-  assertEquals(await reason(), holds("2 tasks wait"));
+  assertMatch(await refusal(agent), /: 2 tasks wait$/);
   await client.cancel(first.taskId);
-  assertEquals(await reason(), holds("1 task waits"));
+  assertEquals(
+    await refusal(agent),
+    'Room already has an agent: "mcp" has it for MCP clients, until their tasks have ended: 1 task waits',
+  );
   slow.release("confirm");
   await client.reaches(second.taskId, "completed");
   await agent.join("north");
@@ -331,6 +331,36 @@ Deno.test("tasks over stdio, by the program that a client starts", async () => {
     "confirm is done",
   ]);
   await transport.close();
+});
+
+Deno.test("questions of a task are answered one by one, and its cancellation reaches the call that asks", async () => {
+  await using slow = await startSlowOffice();
+  const client = new TaskClient(slow);
+  const first = await client.begin("pc__ask");
+  const asked = await client.reaches(first.taskId, "input_required");
+  assertEquals(Object.keys(asked.inputRequests ?? {}), ["1.first", "1.second"]);
+  const answer = { action: "accept", content: { name: "Ann" } };
+  await client.answer(first.taskId, { "1.second": answer });
+  const { status, inputRequests } = await client.get(first.taskId);
+  assertEquals([status, Object.keys(inputRequests ?? {})], [
+    "input_required",
+    ["1.first"],
+  ]);
+  await client.answer(first.taskId, { "1.first": { action: "decline" } });
+  await slow.began("ask", 2);
+  slow.release("ask"); // the one that has asked
+  slow.release("ask");
+  const { result } = await client.reaches(first.taskId, "completed");
+  assertEquals(JSON.parse(result?.content[0]?.text ?? ""), {
+    first: { action: "decline" },
+    second: answer,
+  });
+  const second = await client.begin("pc__ask");
+  await client.reaches(second.taskId, "input_required");
+  // No call is in flight, and the task holds the seat.
+  assertMatch(await refusal(slow.office.agent), /: 1 task waits$/);
+  await client.cancel(second.taskId);
+  assertEquals(await slow.cancels(1), ["ask"]);
 });
 
 Deno.test("a client with a session gets no task, whatever it declares, and waits with progress", async () => {

@@ -279,15 +279,20 @@ export async function startSlowOffice(
   let called = Promise.withResolvers<void>();
   const pc = await office.addScriptedComputer("pc", (event, payload) => {
     if (event === "client:get_tools") {
-      return { tools: ["slow", "confirm"].map(toolNamed), req_id: "1" };
+      return { tools: ["slow", "confirm", "ask"].map(toolNamed), req_id: "1" };
     }
     if (event !== "client:tool_call") return { inputs: null, servers: {} };
-    const { tool_name: tool, req_id: reqId } = payload as ToolCallReq;
+    const call = payload as ToolCallReq;
+    const { tool_name: tool, req_id: reqId, input_responses } = call;
     return new Promise((resolve) => {
-      const content = [{ type: "text", text: `${tool} is done` }];
+      const text = input_responses
+        ? JSON.stringify(input_responses)
+        : `${tool} is done`;
+      const content = [{ type: "text", text }];
       calls.push({ tool, reqId, end: () => resolve({ content }) });
       counts.set(tool, (counts.get(tool) ?? 0) + 1);
-      if (tool === "confirm") report({ progress: 0, waiting: "confirmation" });
+      if (tool !== "slow") report({ progress: 0, waiting: "confirmation" });
+      if (tool === "ask" && !input_responses) resolve(QUESTIONS);
       called.resolve();
       called = Promise.withResolvers();
     });
@@ -329,6 +334,19 @@ export async function startSlowOffice(
     [Symbol.asyncDispose]: () => office.close(),
   };
 }
+
+const question = (message: string) => ({
+  method: "elicitation/create",
+  params: { message, requestedSchema: { type: "object", properties: {} } },
+});
+
+/** What the tool `ask` answers first; what follows ends when the test lets it. */
+const QUESTIONS = {
+  content: [],
+  resultType: "input_required",
+  inputRequests: { first: question("First?"), second: question("Second?") },
+  requestState: "asked",
+};
 
 const toolNamed = (name: string) => ({
   name,
