@@ -249,6 +249,8 @@ export interface SlowOffice extends AsyncDisposable {
   readonly url: URL;
   /** Resolves with the tools of calls that were cancelled at the Computer, once there are so many. */
   cancels(count: number): Promise<readonly string[]>;
+  /** Resolves once a client has sent a request of 2026-07-28. */
+  asked(method: string): Promise<void>;
   /** Resolves once a tool was called so often. */
   began(tool: string, count?: number): Promise<void>;
   /** Reports progress of the last call. */
@@ -265,10 +267,23 @@ export async function startSlowOffice(
   } = {},
 ): Promise<SlowOffice> {
   const auth = (api_key: string) => keys ? { auth: { api_key } } : {};
+  const methods: (string | null)[] = [];
+  let asked = Promise.withResolvers<void>();
+  const makeGateway = mcpGateway(gateway);
   const office = await startOffice({
     agent: auth(GATEWAY_KEYS.ann),
     server: {
-      gateway: mcpGateway(gateway),
+      gateway: (host) => {
+        const made = makeGateway(host);
+        const handle = made.handle.bind(made);
+        made.handle = (request, caller) => {
+          methods.push(request.headers.get("mcp-method"));
+          asked.resolve();
+          asked = Promise.withResolvers();
+          return handle(request, caller);
+        };
+        return made;
+      },
       ...(keys && { authenticator: gatewayKeys() }),
     },
   });
@@ -322,6 +337,9 @@ export async function startSlowOffice(
     async cancels(count) {
       while (cancelled.length < count) await called.promise;
       return cancelled;
+    },
+    async asked(method) {
+      while (!methods.includes(method)) await asked.promise;
     },
     async began(tool, count = 1) {
       while ((counts.get(tool) ?? 0) < count) await called.promise;
