@@ -71,7 +71,7 @@ const attempt = async (what: string, work: () => Promise<unknown>) => {
 };
 
 // A server of which the Computer is to refuse something never runs.
-const late = setTimeout(() => Deno.exit(0), 6_000);
+const late = setTimeout(() => Deno.exit(0), 30_000);
 host.on("serverState", (status) => console.error(JSON.stringify(status)));
 await host.start();
 await reached(host, "suite", "running");

@@ -134,7 +134,7 @@ Deno.test("metadata that name another issuer than the MCP server are refused, bu
     AuthorizationError,
     'of another "issuer"',
   );
-  assertStringIncludes(error.message, `https://other.example/, not ${ISSUER}`);
+  assertStringIncludes(error.message, `https://other.example, not ${ISSUER}`);
   assert(!error.hint.message.includes("https:"));
   const own = "https://mcp.example/.well-known/oauth-authorization-server";
   await ofResource({ [own]: { ...METADATA, issuer: ISSUER } });
