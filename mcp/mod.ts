@@ -55,6 +55,7 @@ import { HttpViews } from "./http/views.ts";
 import { PIPE_NAMES, type PipeOptions, reachOf } from "./pipe/reach.ts";
 import { McpGateway } from "./gateway.ts";
 import type { Gateway, GatewayHost } from "../shared/gateway.ts";
+import { TaskTable } from "./tasks/task_table.ts";
 import { Watches } from "./resources/watches.ts";
 import { toolFilter } from "./tools/filter.ts";
 import {
@@ -127,6 +128,14 @@ export function officeMcp(
   agent: SmcpAgent | AgentProvider,
   options: OfficeMcpOptions = {},
 ): OfficeMcp {
+  return serveOffice(agent, options, new TaskTable());
+}
+
+function serveOffice(
+  agent: SmcpAgent | AgentProvider,
+  options: OfficeMcpOptions,
+  tasks: TaskTable,
+): OfficeMcp {
   checkNames(options, OFFICE_MCP_NAMES, "officeMcp()");
   const resolved = resolveOptions(options);
   const provider = typeof agent === "function" ? agent : () => agent;
@@ -136,11 +145,13 @@ export function officeMcp(
     view,
     queue: new RateQueue(resolved.callsPerSecond, resolved.maxCalls),
     states: createQuestionStates(),
+    tasks,
     options: resolved,
   };
   const http = new HttpViews(parts);
   const connections = new Set<StdioConnection>();
   const close = async () => {
+    tasks.close();
     const closing = [...connections].map((connection) => connection.close());
     await Promise.all([http.close(), ...closing]);
     view.close();
@@ -188,7 +199,7 @@ export function mcpGateway(
   options: McpGatewayOptions = {},
 ): (host: GatewayHost) => Gateway {
   const resolved = resolveGatewayOptions(options);
-  return (host) => new McpGateway(host, resolved, officeMcp);
+  return (host) => new McpGateway(host, resolved, serveOffice);
 }
 
 /**

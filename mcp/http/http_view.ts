@@ -6,10 +6,18 @@ import {
   readRequestBody,
 } from "@modelcontextprotocol/server";
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
+import type { EventRoom } from "./kept_events.ts";
 import { keptAlive } from "./kept_alive.ts";
 import { headerMismatch } from "../../protocol/mcp/param_headers.ts";
 import type { Message } from "./session_transport.ts";
 import { Sessions } from "./sessions.ts";
+import { isTaskMethod, isTaskRequest, ownerOf } from "../tasks/extension.ts";
+import {
+  errorAnswer,
+  listenForTasks,
+  streamWithTasks,
+  taskEvent,
+} from "../tasks/task_listening.ts";
 import { subscribeIn } from "../office/resources.ts";
 import { createOfficeServer } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
@@ -44,20 +52,30 @@ export class HttpView {
   readonly #parts: ServerParts;
   readonly #modern: McpHttpHandler;
   readonly #sessions: Sessions;
-  readonly #off: () => void;
+  readonly #offs: readonly (() => void)[];
 
-  constructor(parts: ServerParts) {
+  /** @param room for what the streams of sessions have sent */
+  constructor(parts: ServerParts, room: EventRoom) {
     this.#parts = parts;
     // Its own serving of 2025 has no streams, so that its clients are never notified.
-    this.#modern = createMcpHandler(() => createOfficeServer(parts), {
+    this.#modern = createMcpHandler(({ requestInfo }) => {
+      const method = requestInfo?.headers.get("mcp-method");
+      const purpose = isTaskMethod(method) ? "task" : "2026";
+      return createOfficeServer(parts, purpose);
+    }, {
       legacy: "reject",
       maxRequestBodySize: parts.options.maxBodyBytes,
     });
-    this.#sessions = new Sessions(parts);
-    this.#off = parts.view.onChange((event) => {
-      this.#modern.bus.publish(event);
-      this.#sessions.notify(event);
-    });
+    this.#sessions = new Sessions(parts, room);
+    this.#offs = [
+      parts.view.onChange((event) => {
+        this.#modern.bus.publish(event);
+        this.#sessions.notify(event);
+      }),
+      parts.tasks.onChange((task) => {
+        this.#modern.bus.publish(taskEvent(task));
+      }),
+    ];
   }
 
   /** Whether clients before 2026 have sessions here. */
@@ -71,11 +89,14 @@ export class HttpView {
     const body = await readBody(request, options.maxBodyBytes);
     if (body instanceof Response) return body;
     try {
-      if (request.method !== "DELETE") await view.ready();
+      const needsAgent = request.method !== "DELETE" &&
+        !isTaskRequest(body.json);
+      if (needsAgent) await view.ready();
     } catch (error) {
       return refusal(503, messageOf(error));
     }
-    const message: Message = { parsedBody: body.json, ...toAuthInfo(caller) };
+    const auth = toAuthInfo(caller);
+    const message: Message = { parsedBody: body.json, ...auth };
     if (await isLegacyRequest(request, body.json)) {
       return await this.#sessions.serve(withPlainAccept(request), message);
     }
@@ -85,15 +106,35 @@ export class HttpView {
     const answer = () =>
       keptAlive(
         request,
-        (request) => this.#modern.fetch(request, message),
+        (request) => this.#answer(request, message),
         options.heartbeatMs,
       );
     return end ? await untilEnd(answer, end) : await answer();
   }
 
+  /** Answers a request of 2026-07-28; a stream for tasks has their notifications. */
+  async #answer(request: Request, message: Message): Promise<Response> {
+    const { tasks } = this.#parts;
+    const owner = ownerOf(message.authInfo);
+    let listen: unknown;
+    try {
+      listen = listenForTasks(message.parsedBody, tasks, owner);
+    } catch (error) {
+      return Response.json(errorAnswer(message.parsedBody, error), {
+        status: 400,
+      });
+    }
+    if (!listen) return await this.#modern.fetch(request, message);
+    const asked = { ...message, parsedBody: listen };
+    const response = await this.#modern.fetch(request, asked);
+    const { body, status, headers } = response;
+    if (status !== 200 || body === null) return response;
+    return new Response(streamWithTasks(body, tasks), { status, headers });
+  }
+
   /** Cancels all that runs, and ends all streams and sessions. */
   async close(): Promise<void> {
-    this.#off();
+    for (const off of this.#offs) off();
     await Promise.all([this.#modern.close(), this.#sessions.close()]);
   }
 }

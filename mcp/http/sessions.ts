@@ -2,7 +2,7 @@
  * Sessions of clients of MCP 2025-11-25 and before.
  *
  * The first request, `initialize`, makes a server and a transport, which later ones find by their
- * `Mcp-Session-Id`. When no request or stream is open, two timers run: one cancels the calls
+ * `Mcp-Session-Id`; what its streams send is kept for a while (kept_events.ts). When no request or stream is open, two timers run: one cancels the calls
  * of a client that is gone, one ends the session.
  *
  * @module
@@ -15,6 +15,7 @@ import {
 import { createOfficeServer, notifyClient } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
+import { type EventRoom, SessionEvents } from "./kept_events.ts";
 import { type Message, SessionTransport } from "./session_transport.ts";
 
 /** The sessions of clients of MCP 2025-11-25 and before, which open a stream to be notified of changes. */
@@ -23,8 +24,12 @@ export class Sessions {
   /** By id; those used longest ago come first. */
   readonly #sessions = new Map<string, Session>();
 
-  constructor(parts: ServerParts) {
+  readonly #room: EventRoom;
+
+  /** @param room for what their streams have sent */
+  constructor(parts: ServerParts, room: EventRoom) {
     this.#parts = parts;
+    this.#room = room;
   }
 
   /** How many are open. */
@@ -73,7 +78,9 @@ export class Sessions {
     const id = crypto.randomUUID(); // no other client has it before the response
     const ended = () => this.#sessions.delete(id);
     const principal = message.authInfo?.clientId;
-    const session = new Session(this.#parts, id, principal, ended);
+    const events = new SessionEvents(this.#room);
+    const transport = new SessionTransport(id, events);
+    const session = new Session(this.#parts, transport, principal, ended);
     this.#sessions.set(id, session);
     let isOpen = false;
     try {
@@ -107,14 +114,14 @@ class Session {
   /** @param ended called at its end */
   constructor(
     parts: ServerParts,
-    id: string,
+    transport: SessionTransport,
     principal: string | undefined,
     ended: () => void,
   ) {
     this.#parts = parts;
     this.principal = principal;
-    this.#transport = new SessionTransport({ sessionIdGenerator: () => id });
-    this.#transport.onclose = () => {
+    this.#transport = transport;
+    transport.onclose = () => {
       this.#hasEnded = true;
       this.#stopTimers();
       ended();
@@ -151,7 +158,10 @@ class Session {
 
   async #connect(): Promise<void> {
     const cancelled = () => this.#calls.signal;
-    this.#server = await createOfficeServer({ ...this.#parts, cancelled });
+    this.#server = await createOfficeServer(
+      { ...this.#parts, cancelled },
+      "2025",
+    );
     await this.#transport.serve(this.#server);
   }
 

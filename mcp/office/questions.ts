@@ -2,6 +2,7 @@ import { isRecord } from "../../protocol/names.ts";
 import { createRequestStateCodec } from "@modelcontextprotocol/server";
 import type * as Mcp from "@modelcontextprotocol/server";
 import type { CallToolOptions } from "../../agent/mod.ts";
+import { runningCallOf } from "../tasks/running_call.ts";
 import { invalidParams, messageOf } from "../tools/result.ts";
 import { type ElicitResult, parseElicitResult } from "../../protocol/mod.ts";
 
@@ -65,7 +66,7 @@ export function readQuestions(
       const isQuestion = resultType === "input_required" &&
         isRecord(inputRequests) && typeof requestState === "string";
       if (!isQuestion) return undefined;
-      if (envelope === undefined) held();
+      if (envelope === undefined || runningCallOf(context)?.isTask) held();
       return {
         resultType: "input_required",
         inputRequests: inputRequests as Mcp.InputRequests,

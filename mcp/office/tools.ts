@@ -15,6 +15,7 @@ import { isQuestion, readQuestions } from "./questions.ts";
 import { Turn } from "./turn.ts";
 import type { Answers, ServerParts } from "./server_parts.ts";
 import { cutPage } from "./pages.ts";
+import { runningCallOf } from "../tasks/running_call.ts";
 import { readPlace } from "../resources/contents.ts";
 import { DESKTOP_TOOL_NAMES } from "../tools/names.ts";
 import { failure, invalidParams, toFailure } from "../tools/result.ts";
@@ -38,6 +39,8 @@ export const answerToolRequests: Answers = (server, parts) => {
       request: context.mcpReq,
       turn: new Turn(server, context, parts),
       questions: readQuestions(server, context, parts.states),
+      links: parts.view.links,
+      running: runningCallOf(context),
     });
     if (isQuestion(result)) return result;
     const found = parts.view.catalogue.find(params.name);
@@ -57,7 +60,7 @@ async function listTools(
     return { tools: [...SEARCH_MODE_TOOLS, ...own] };
   }
   try {
-    await view.ready();
+    await view.complete();
   } catch {
     return { tools: [] }; // the reason is in the instructions, and in the error of a call
   }

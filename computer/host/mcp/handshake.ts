@@ -23,6 +23,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
+import { UI_CAPABILITY, UI_EXTENSION } from "../../../protocol/mcp/apps.ts";
 import { PROTOCOL_VERSION } from "../../../protocol/mod.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import {
@@ -68,6 +69,8 @@ export class Peer extends Protocol<Request, Notification, Result> {
 export interface Handshake {
   /** The capabilities that it declared. */
   readonly capabilities: ServerCapabilities;
+  /** What it instructs models to. */
+  readonly instructions?: string | undefined;
   /** The ids of the offices that it leads to. */
   readonly offices: readonly string[];
   /** What each request to it has in `_meta` (2026-07-28); absent in a session. */
@@ -111,8 +114,11 @@ export async function shakeHands(
 }
 
 /** What the server may ask, and how it may answer. */
-const capabilities = ({ elicits }: Introduction) =>
-  elicits ? { elicitation: { form: {}, url: {} } } : {};
+const capabilities = ({ elicits }: Introduction) => ({
+  ...(elicits && { elicitation: { form: {}, url: {} } }),
+  // Servers show their pages to clients alone that can pass them on.
+  extensions: { [UI_EXTENSION]: UI_CAPABILITY },
+});
 
 async function openSession(peer: Peer, own: Introduction): Promise<Handshake> {
   const params = {
@@ -122,16 +128,17 @@ async function openSession(peer: Peer, own: Introduction): Promise<Handshake> {
     ...writeOffices(own.offices ?? []),
   };
   try {
-    const { protocolVersion, capabilities, _meta } = await peer.request(
+    const answer = await peer.request(
       { method: "initialize", params },
       InitializeResultSchema,
       { timeout: MAX_TIMER_MS }, // without it the SDK has one of 60 s
     );
+    const { protocolVersion, capabilities, instructions } = answer;
     if (!SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion)) {
       throw unusable(otherVersion(protocolVersion));
     }
     peer.transport?.setProtocolVersion?.(protocolVersion);
-    return { capabilities, offices: readOffices(_meta) };
+    return { capabilities, instructions, offices: readOffices(answer._meta) };
   } catch (error) {
     if (error instanceof z.core.$ZodError) {
       throw unusable(wrongFields(error), error);
@@ -147,12 +154,13 @@ async function discover(
   peer: Peer,
   own: Introduction,
 ): Promise<Handshake | undefined> {
+  const asked = capabilities(own);
   const envelope: RequestMeta = {
     "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
     "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
     "io.modelcontextprotocol/clientCapabilities": {
-      ...capabilities(own),
-      extensions: { [TASKS_EXTENSION]: {} },
+      ...asked,
+      extensions: { ...asked.extensions, [TASKS_EXTENSION]: {} },
     },
   };
   const _meta = { ...envelope, ...writeOffices(own.offices ?? [])._meta };
@@ -162,11 +170,16 @@ async function discover(
       anyResult,
       { timeout: DISCOVER_TIMEOUT_MS },
     );
-    const { supportedVersions, capabilities } = result;
+    const { supportedVersions, capabilities, instructions } = result;
     const speaks = Array.isArray(supportedVersions) &&
       supportedVersions.includes(MODERN_VERSION);
     if (!speaks || !isRecord(capabilities)) return undefined;
-    return { capabilities, offices: readOffices(result._meta), envelope };
+    return {
+      capabilities,
+      ...(typeof instructions === "string" && { instructions }),
+      offices: readOffices(result._meta),
+      envelope,
+    };
   } catch {
     return undefined;
   }

@@ -1,6 +1,4 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-// @ts-types="@modelcontextprotocol/sdk/types"
-import { McpError } from "@modelcontextprotocol/sdk/types.js";
 import {
   type HttpAnswerError,
   mcpErrorCode,
