@@ -109,7 +109,8 @@ Deno.test("arguments that the last list of tools marks are repeated in headers, 
 
 Deno.test("a request that is cancelled ends its response without an error; others go on", async () => {
   const { requests, send, sent } = start();
-  const [one, two] = [requestOf(1, "tools/call"), requestOf(2, "tools/call")];
+  const one = requestOf(1, "tools/call");
+  const two = requestOf(2, "tools/call");
   for (const request of [one, two]) requests.begin(request);
   const response = await send(one);
   await send(two);
