@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createMetaServer } from "../../support/fixtures/meta_server.ts";
-import { ERAS, sdkClient } from "../../support/mcp/clients.ts";
+import { startModernHttp } from "../../support/fixtures/modern_server.ts";
+import { CLIENTS, ERAS, sdkClient } from "../../support/mcp/clients.ts";
 import { serveOffice } from "../../support/mcp/gateway.ts";
 
 const servers = () => ({
@@ -52,5 +53,30 @@ for (const era of ERAS) {
     const [block] = content;
     assert(block?.type === "text");
     assertStringIncludes(block.text, "_meta of the call is too large");
+  });
+}
+
+for (const [kind, connect] of Object.entries(CLIENTS)) {
+  Deno.test(`${kind}: a page that an MCP server of 2026-07-28 asks to open is asked for at the client, and so is a form`, async () => {
+    await using server = await startModernHttp();
+    await using office = await serveOffice({
+      servers: {
+        new: {
+          type: "streamable",
+          server_parameters: { url: server.url },
+          default_tool_meta: { auto_apply: true },
+        },
+      },
+    });
+    const asked: string[] = [];
+    await using client = await connect(office, (message) => {
+      asked.push(message);
+      return { action: "accept", content: { name: "Ann" } };
+    });
+    for (const tool of ["pc__page", "pc__ask"]) {
+      const { content } = await client.call(tool);
+      assertStringIncludes(String(content[0]?.text), '"accept"');
+    }
+    assertEquals(asked, ["Sign in", "Who are you?"]);
   });
 }
