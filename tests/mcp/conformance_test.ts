@@ -1,9 +1,10 @@
 /**
  * The conformance suite of MCP, against an office of a Server, whose one Computer has an MCP server
- * with the names that the suite asks for: once as a child process, once over HTTP.
+ * with the names that the suite asks for: once as a child process, once over HTTP; and against a
+ * Computer as the client of the suite's own servers.
  *
- * What the office cannot do is listed in `expected-*.yml`, each with its reason; the suite fails too
- * when something in it works.
+ * What cannot be done is listed in `expected-*.yml`, each with its reason; the suite fails too when
+ * something in it works.
  *
  * @module
  */
@@ -116,3 +117,29 @@ Deno.test({
   }
   assertEquals(failed, []);
 });
+
+const CLIENT = fileURLToPath(
+  new URL("./conformance/client.ts", import.meta.url),
+);
+const CONFIG = fileURLToPath(new URL("../deno.json", import.meta.url));
+
+for (const revision of ["2025-11-25", "2026-07-28"]) {
+  Deno.test({
+    name:
+      `the conformance suite of clients of MCP ${revision} finds of a Computer what is expected`,
+    timeout: 300_000,
+  }, async () => {
+    const expected = new URL("./expected-client.yml", import.meta.url);
+    const tools = await mcpTools();
+    const run = ["run", "-A", "--quiet", "--no-check", "--frozen"];
+    await using suite = tools.start("conformance", [
+      ...["client", "--requirements", revision],
+      "--command",
+      [Deno.execPath(), ...run, "--config", CONFIG, CLIENT].join(" "),
+      ...["--expected-failures", fileURLToPath(expected)],
+      ...["--timeout", "90000"], // all at once, each in a process of its own
+    ], { env: DENO_ENV });
+    const { code } = await suite.status;
+    assertEquals(code, 0, suite.lines.join("\n"));
+  });
+}
