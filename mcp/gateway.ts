@@ -84,7 +84,11 @@ export class McpGateway implements Gateway {
   #open(office: string): ServedOffice | undefined {
     const { maxOffices } = this.#options;
     const isIdle = (served: ServedOffice) => !served.isUsed;
-    if (!makeRoom(this.#offices, maxOffices, isIdle, close)) return undefined;
+    const isFree = (served: ServedOffice) => isIdle(served) && !served.hasTasks;
+    const hasRoom = [isFree, isIdle].some((mayGo) =>
+      makeRoom(this.#offices, maxOffices, mayGo, close)
+    );
+    if (!hasRoom) return undefined;
     const served = new ServedOffice(
       { office, id: this.#idOf(office) },
       this.#options,

@@ -47,6 +47,7 @@ export class ServedOffice {
   readonly #agentName: string;
   readonly #seatIdleMs: number;
   readonly #mcp: GatewayMcp;
+  readonly #table: TaskTable;
   /** For commands that share the seat; absent where MCP clients see a part of the office: a command would see the rest. */
   readonly #commands: SeatDoor | undefined;
   /** What holds the seat: requests, until their streams end, and calls. */
@@ -85,7 +86,7 @@ export class ServedOffice {
     const { take } = seat;
     const admit = this.#admit;
     const maxBytes = host.maxMessageBytes;
-    const tasks = new TaskTable(() =>
+    const tasks = this.#table = new TaskTable(() =>
       endAll(
         this.#clientUses.begin(),
         this.#uses.begin(),
@@ -110,6 +111,11 @@ export class ServedOffice {
   /** Whether anything holds the seat. */
   get isUsed(): boolean {
     return this.#uses.count > 0;
+  }
+
+  /** Whether it has tasks, of which clients may still read how they ended. */
+  get hasTasks(): boolean {
+    return this.#table.size > 0;
   }
 
   /** Answers a request of MCP, or of a command that shares the seat. */

@@ -5,9 +5,9 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import { refusal } from "./guards.ts";
+import { refusal, RpcError } from "./guards.ts";
 import type { SessionEvents } from "./kept_events.ts";
-import { RequestIds } from "../office/request_ids.ts";
+import { cancelledBy, RequestIds } from "../office/request_ids.ts";
 import { isRecord } from "../../protocol/names.ts";
 
 /** A request's body and its sender, as transports of the MCP SDK take them. */
@@ -33,8 +33,11 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
     this.#events = events;
   }
 
-  /** Ends the session. */
+  /** Ends the session, and answers all of its requests. */
   override async close(): Promise<void> {
+    const ending = this.#ids.open
+      .map((id) => this.#end(id, "The session has ended"));
+    await Promise.all(ending);
     this.#events.clear();
     await super.close();
   }
@@ -44,7 +47,11 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
     await server.connect(this);
     const { onmessage } = this;
     this.onmessage = (message, extra) => {
-      for (const each of this.#ids.spread(message)) onmessage?.(each, extra);
+      for (const each of this.#ids.spread(message)) {
+        onmessage?.(each, extra);
+        const id = cancelledBy(each);
+        if (id !== undefined) void this.#end(id, "It was cancelled");
+      }
     };
   }
 
@@ -80,6 +87,17 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
       value: () => given,
     });
     return super.send(routed, options);
+  }
+
+  /**
+   * Answers a request that has no answer otherwise: a client that supports `Last-Event-ID` opens a stream again
+   * that ends without one.
+   */
+  async #end(id: RequestId, message: string): Promise<void> {
+    const error = { code: RpcError.REFUSED, message };
+    await this.send({ jsonrpc: "2.0", id, error }).catch(() => {
+      // It has been answered meanwhile.
+    });
   }
 
   /** Forgets the requests of a body that was refused. */

@@ -17,6 +17,11 @@ export class RequestIds {
   /** Our ids of requests without an answer, by the client's. */
   readonly #open = new Map<RequestId, Set<string>>();
 
+  /** Our ids of all requests without an answer. */
+  get open(): string[] {
+    return [...this.#open.values()].flatMap((ids) => [...ids]);
+  }
+
   /** Gives a request a unique id; anything else is returned as it is. */
   begin<T>(message: T): T {
     if (!isRecord(message) || typeof message.method !== "string") {

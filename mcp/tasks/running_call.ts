@@ -156,13 +156,14 @@ export class RunningCall {
   }
 
   #becomeTask(): void {
-    if (this.#isAnswered) return;
+    // A client that is gone before would never read the id of its task.
+    if (this.#isAnswered || this.#stop.signal.aborted) return;
     const { tasks, options: { callTimeoutMs } } = this.#parts;
     const { http } = this.#asked.context;
     const task = tasks.begin(
       ownerOf(http?.authInfo),
       callTimeoutMs + KEPT_MS,
-      (why) => this.#stop.abort(new Error(`The task was cancelled: ${why}`)),
+      (why) => this.#stop.abort(new Error(`The task has ended: ${why}`)),
     );
     if (!task) return; // its client waits, as any other
     this.#task = task;
@@ -178,7 +179,7 @@ export class RunningCall {
   ): Promise<Mcp.InputResponses> {
     const { callTimeoutMs } = this.#parts.options;
     const timer = setTimeout(
-      () => task.cancel("no answer in time"),
+      () => task.cancel("no answer has come in time"),
       ANSWERS_MS,
     );
     try {

@@ -41,7 +41,7 @@ export function answerTaskRequests(server: Mcp.Server, tasks: TaskTable): void {
     "tasks/cancel",
     { params: TASK },
     ({ taskId }, context) => {
-      find(taskId, context).cancel("by its client");
+      find(taskId, context).cancel("cancelled by its client");
       return {};
     },
   );

@@ -80,6 +80,11 @@ export class TaskTable {
     return undefined;
   }
 
+  /** How many there are, those that have ended too. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
   /** Describes a task of any owner. */
   describe(id: string): DescribedTask | undefined {
     return this.#entries.get(id)?.task.describe();

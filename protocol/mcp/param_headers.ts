@@ -15,8 +15,8 @@ export interface HeaderMark {
   readonly header: string;
   /** Where it is in the arguments. */
   readonly path: readonly string[];
-  /** Whether it is compared as a number. */
-  readonly isNumber: boolean;
+  /** Its type in JSON Schema. */
+  readonly type: string;
 }
 
 const KEYWORD = "x-mcp-header";
@@ -49,8 +49,8 @@ export function headerMarks(
         !names.has(name.toLowerCase());
       if (!isValid) return undefined;
       names.add(name.toLowerCase());
-      const isNumber = ["integer", "number"].includes(`${node.type}`);
-      found.push({ header: `Mcp-Param-${name}`, path, isNumber });
+      const type = `${node.type}`;
+      found.push({ header: `Mcp-Param-${name}`, path, type });
     }
     for (
       const [key, child] of Object.entries(Object(node.properties ?? {}))
@@ -126,7 +126,7 @@ export function headerMismatch(
   args: unknown,
   headers: Headers,
 ): string | undefined {
-  for (const { header, path, isNumber } of headerMarks(schema) ?? []) {
+  for (const { header, path, type } of headerMarks(schema) ?? []) {
     const value = valueAt(args, path);
     const expected = textOf(value);
     if (expected === undefined) continue;
@@ -139,6 +139,7 @@ export function headerMismatch(
     if (text === undefined) {
       return `The header ${header} is not valid base64 of UTF-8`;
     }
+    const isNumber = type === "integer" || type === "number";
     const isEqual = isNumber && typeof value === "number" && DECIMAL.test(text)
       ? Number(text) === value
       : text === expected;
@@ -161,3 +162,7 @@ export function paramHeaders(
     }),
   );
 }
+
+/** Returns whether a client may call a tool of this schema over HTTP: each mark is valid, and none on a `number`. */
+export const hasValidMarks = (schema: unknown): boolean =>
+  headerMarks(schema)?.every(({ type }) => type !== "number") ?? false;

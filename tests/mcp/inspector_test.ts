@@ -14,7 +14,12 @@ import {
   startGateway,
 } from "../support/mcp/gateway.ts";
 import { mcpTools } from "../support/mcp/npm_tools.ts";
+import { startSlowOffice } from "../support/mcp/tasks.ts";
 import { scratch } from "../support/scratch.ts";
+import { hurryTimers } from "../support/timers.ts";
+
+/** How long a call runs before it becomes a task. */
+const TASK_AFTER_MS = 8_000;
 
 /** A resource of the reference server. */
 const FEATURES = `a2c://pc/resource/all/${
@@ -61,11 +66,16 @@ async function inspect(
   return JSON.parse(printed ?? output).result;
 }
 
-/** Without what results have with MCP 2026-07-28 alone: who has made them, and how long they hold. */
-function comparable(result: Record<string, unknown>) {
-  const { _meta: _server, ttlMs: _ms, cacheScope: _who, ...rest } = result;
-  return rest;
-}
+/**
+ * Without what results have with MCP 2026-07-28 alone: who has made them, how long they hold, and that they
+ * are no tasks.
+ */
+const comparable = (result: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(result).filter(([name]) => !MODERN.includes(name)),
+  );
+
+const MODERN = ["_meta", "ttlMs", "cacheScope", "resultType"];
 
 /** The options that name a server, for each way to reach the office. */
 async function reaches(
@@ -112,6 +122,21 @@ Deno.test({
       for (const other of others) assertEquals(other, first);
     });
   }
+});
+
+Deno.test({
+  name: "the Inspector waits for the end of the task that a call has become",
+  timeout: 300_000,
+}, async () => {
+  using _ = hurryTimers(TASK_AFTER_MS);
+  await using slow = await startSlowOffice();
+  const result = inspect([
+    ...[slow.url.href, "--transport", "http", "--protocol-era", "modern"],
+    ...["--method", "tools/call", "--tool-name", "pc__slow"],
+  ]);
+  await slow.asked("tasks/get");
+  slow.release("slow");
+  assertStringIncludes(JSON.stringify(await result), "slow is done");
 });
 
 Deno.test({

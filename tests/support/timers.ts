@@ -41,6 +41,10 @@ const changeThose = (delays: readonly Delay[], to: Delay | "keep") =>
 export const hurryTimers = (...delays: number[]): ChangedTimers =>
   changeThose(delays, 0);
 
+/** Fires timers of exactly a delay after another one, until the end of the scope. */
+export const shortenTimers = (delay: number, to: number): ChangedTimers =>
+  changeThose([delay], to);
+
 /** Prevents timers of exactly these delays from ever firing, even after the end of the scope. */
 export const holdTimers = (...delays: number[]): ChangedTimers =>
   changeThose(delays, 2 ** 31 - 1);

@@ -29,6 +29,14 @@ interface StreamParts {
   readonly timeoutMs: number;
 }
 
+/** The request that is open, or being opened. */
+interface OpenStream {
+  /** All that it names, as JSON. */
+  readonly filter: string;
+  /** Ends it. */
+  readonly end: AbortController;
+}
+
 /** Settles when what is subscribed to is acknowledged, or is not. */
 type Waiter = ReturnType<typeof Promise.withResolvers<void>>;
 
@@ -41,7 +49,7 @@ export class ChangeStream {
   readonly #end = new AbortController();
   #waiters: Waiter[] = [];
   #begun: (() => void) | undefined;
-  #current: AbortController | undefined;
+  #current: OpenStream | undefined;
   #delayMs = REOPEN_MS;
   readonly #renew: () => void = coalesce(() => this.#open());
 
@@ -104,43 +112,54 @@ export class ChangeStream {
   async #open(): Promise<void> {
     if (this.#end.signal.aborted) return;
     const previous = this.#current;
-    if (this.#lists.size + this.#uris.size === 0) return previous?.abort();
+    if (this.#lists.size + this.#uris.size === 0) {
+      this.#current = undefined;
+      return previous?.end.abort();
+    }
+    const filter = {
+      ...Object.fromEntries([...this.#lists.keys()].map((key) => [key, true])),
+      ...(this.#uris.size > 0 && { resourceSubscriptions: [...this.#uris] }),
+    };
+    const own = { filter: JSON.stringify(filter), end: new AbortController() };
     const waiters = this.#waiters;
     this.#waiters = [];
+    if (previous?.filter === own.filter) {
+      for (const waiter of waiters) waiter.resolve();
+      return;
+    }
+    this.#current = own;
     const { timeoutMs, listen } = this.#parts;
-    const own = this.#current = new AbortController();
-    const signal = AbortSignal.any([own.signal, this.#end.signal]);
+    const signal = AbortSignal.any([own.end.signal, this.#end.signal]);
     const begun = Promise.withResolvers<void>();
     this.#begun = begun.resolve;
     let isOpen = false;
-    listen({
-      ...Object.fromEntries([...this.#lists.keys()].map((key) => [key, true])),
-      ...(this.#uris.size > 0 && { resourceSubscriptions: [...this.#uris] }),
-    }, signal).then(
+    listen(filter, signal).then(
       () => begun.reject(new Error("The MCP server ended the subscription")),
       begun.reject,
     ).finally(() => {
       if (isOpen && !signal.aborted) void this.#reopen(own);
+      own.end.abort();
     });
     try {
       await withTimeout(timeoutMs, () => begun.promise, { signal });
       isOpen = true;
       this.#delayMs = REOPEN_MS;
       for (const waiter of waiters) waiter.resolve();
-      previous?.abort();
+      previous?.end.abort();
     } catch (error) {
-      own.abort();
-      if (this.#current === own) this.#current = previous;
+      own.end.abort();
+      this.#current = previous?.end.signal.aborted ? undefined : previous;
       for (const waiter of waiters) waiter.reject(error);
       const isRefusal = mcpErrorCode(error) !== undefined &&
         sdkFailure(error as Error) === undefined;
-      if (!isRefusal && previous === undefined) void this.#reopen(undefined);
+      // A server that refuses its first stream has none.
+      if (previous || !isRefusal) void this.#reopen(undefined);
     }
   }
 
   /** Opens a stream again after a while, and reports what may have changed meanwhile. */
-  async #reopen(lost: AbortController | undefined): Promise<void> {
-    if (this.#current !== lost) return; // another one has replaced it
+  async #reopen(lost: OpenStream | undefined): Promise<void> {
+    if (this.#current !== lost) return; // another one replaces it, or is still open
     this.#current = undefined;
     const delay = this.#delayMs;
     this.#delayMs = Math.min(delay * 2, MAX_REOPEN_MS);

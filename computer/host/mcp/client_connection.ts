@@ -32,7 +32,7 @@ import type {
   Resource,
   ToolProgress,
 } from "../../../protocol/mod.ts";
-import { headerMarks } from "../../../protocol/mcp/param_headers.ts";
+import { hasValidMarks } from "../../../protocol/mcp/param_headers.ts";
 import {
   passedOn,
   readOffices,
@@ -280,9 +280,9 @@ class ClientConnection implements McpConnection {
         ? "it can be called as a task alone, and the server runs no calls as tasks"
         : undefined;
     }
-    return headerMarks(Object(entry).inputSchema) === undefined
-      ? "a mark x-mcp-header in its inputSchema is invalid"
-      : undefined;
+    return hasValidMarks(Object(entry).inputSchema)
+      ? undefined
+      : "a mark x-mcp-header in its inputSchema is invalid";
   }
 
   async listResources(

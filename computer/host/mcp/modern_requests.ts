@@ -51,11 +51,13 @@ export class ModernRequests {
   /** Takes note of a request before it is sent. */
   begin({ id, method, params = {} }: JSONRPCRequest): void {
     const version = params._meta?.[VERSION];
-    if (typeof version !== "string") return;
+    // Proxies may want the method of each request, also of one that asks for a session.
+    const isOpening = method === "initialize";
+    if (typeof version !== "string" && !isOpening) return;
     const { [NAMES.get(method) ?? ""]: name, arguments: args } = params;
     const headers = {
-      "mcp-protocol-version": version,
       "mcp-method": method,
+      ...(typeof version === "string" && { "mcp-protocol-version": version }),
       ...(typeof name === "string" && { "mcp-name": headerText(name) }),
       ...(method === "tools/call" &&
         paramHeaders(this.#schemas.get(String(name)), args)),

@@ -100,6 +100,14 @@ export class AuthorizationServer {
     const [named] = resource?.authorization_servers ?? [];
     const issuer = named ?? new URL("/", url).href;
     const metadata = await requests.run(() => findMetadata(issuer, requests));
+    // One that is found by the place of the MCP server alone may be another's.
+    if (metadata && named && normal(metadata.issuer) !== normal(named)) {
+      throw signInImpossible(
+        'The metadata of its authorization server are of another "issuer"',
+        CORRECT_METADATA,
+        `${redactUrl(metadata.issuer)}, not ${redactUrl(named)}`,
+      );
+    }
     return new AuthorizationServer(issuer, metadata, resource, requests);
   }
 
@@ -132,17 +140,19 @@ export class AuthorizationServer {
         redactUrl(this.issuer),
       );
     }
+    const clientMetadata = {
+      client_name: "A2C-SMCP Computer",
+      application_type: "native",
+      redirect_uris: [redirectUrl],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: "none",
+    };
     try {
       const client = await this.#requests.run(() =>
         sdk.registerClient(this.issuer, {
           ...this.#common,
-          clientMetadata: {
-            client_name: "A2C-SMCP Computer",
-            redirect_uris: [redirectUrl],
-            grant_types: ["authorization_code", "refresh_token"],
-            response_types: ["code"],
-            token_endpoint_auth_method: "none",
-          },
+          clientMetadata,
           ...(scope !== "" && { scope }),
         })
       );
@@ -205,6 +215,27 @@ export class AuthorizationServer {
     throw signInImpossible(
       `The "authorization_endpoint" of its authorization server is not a web page (${url.protocol})`,
       CORRECT_METADATA,
+    );
+  }
+
+  /**
+   * Checks who sent the code: that of another authorization server must not be exchanged here (RFC 9207).
+   *
+   * @param named the issuer that came with the code, if one did
+   * @throws {AuthorizationError} when it is not this server
+   */
+  checkIssuer(named: string | null): void {
+    const {
+      issuer = this.issuer,
+      authorization_response_iss_parameter_supported: isNamed,
+    }: Record<string, unknown> = { ...this.#metadata };
+    if (named === null ? isNamed !== true : named === issuer) return;
+    throw signInImpossible(
+      named === null
+        ? 'The answer of its authorization server has no "iss", which its metadata promises'
+        : 'The answer came from another authorization server (by its "iss")',
+      CORRECT_METADATA,
+      named ?? undefined,
     );
   }
 

@@ -5,10 +5,18 @@ import type { AddressInfo } from "node:net";
 export interface RedirectListener {
   /** The redirect address for the browser. */
   readonly url: string;
-  /** The code; rejects when the user, or the authorization server, refused. */
-  readonly code: Promise<string>;
-  /** Stops waiting; `code` stays pending. */
+  /** What the browser brings; rejects when the user, or the authorization server, refused. */
+  readonly answer: Promise<RedirectAnswer>;
+  /** Stops waiting; `answer` stays pending. */
   close(): void;
+}
+
+/** What a redirect brings. */
+export interface RedirectAnswer {
+  /** The authorization code. */
+  readonly code: string;
+  /** The issuer of the authorization server, if it names itself (RFC 9207). */
+  readonly issuer: string | null;
 }
 
 /**
@@ -24,8 +32,8 @@ export async function listenForRedirect(
   port: number,
   host: "127.0.0.1" | "localhost" = "127.0.0.1",
 ): Promise<RedirectListener> {
-  const code = Promise.withResolvers<string>();
-  code.promise.catch(() => {}); // may be unobserved
+  const awaited = Promise.withResolvers<RedirectAnswer>();
+  awaited.promise.catch(() => {}); // may be unobserved
   const server = createServer((request, response) => {
     // Any program on this machine may send requests, and their target may be no URL.
     const [path, ...query] = (request.url ?? "").split("?");
@@ -34,13 +42,14 @@ export async function listenForRedirect(
       const text = "This is not the answer that is waited for.";
       return answer(response, 400, text);
     }
-    const given = searchParams.get("code");
-    const outcome = given === null
+    const code = searchParams.get("code");
+    const outcome = code === null
       ? "the authorization was refused"
       : "the Computer is authorized";
     answer(response, 200, `You can close this page: ${outcome}.`);
-    if (given !== null) code.resolve(given);
-    else code.reject(new Error(refusalCode(searchParams.get("error"))));
+    if (code !== null) {
+      awaited.resolve({ code, issuer: searchParams.get("iss") });
+    } else awaited.reject(new Error(refusalCode(searchParams.get("error"))));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -49,7 +58,7 @@ export async function listenForRedirect(
   const address = server.address() as AddressInfo;
   return {
     url: `http://${host}:${address.port}${CALLBACK_PATH}`,
-    code: code.promise,
+    answer: awaited.promise,
     close: () => {
       server.close();
       server.closeAllConnections();

@@ -17,6 +17,7 @@ import {
 } from "./authorization_server.ts";
 import {
   listenForRedirect,
+  type RedirectAnswer,
   type RedirectListener,
 } from "./redirect_listener.ts";
 import type { SavedAuthorization, TokenStore } from "./token_store.ts";
@@ -59,12 +60,12 @@ export class SignIn {
   private constructor(
     page: string,
     listener: RedirectListener,
-    exchange: (code: string) => Promise<void>,
+    exchange: (answer: RedirectAnswer) => Promise<void>,
   ) {
     this.page = page;
     this.#listener = listener;
-    const exchanged = listener.code
-      .then((code) => this.#exchanging = exchange(code));
+    const exchanged = listener.answer
+      .then((answer) => this.#exchanging = exchange(answer));
     this.ended = Promise.race([this.#closed.promise, exchanged])
       .finally(async () => {
         listener.close();
@@ -87,9 +88,10 @@ export class SignIn {
     try {
       const request = { redirectUrl, state, scope };
       const { url, verifier } = await server.page(client, request);
-      return new SignIn(url, listener, async (authorizationCode) => {
+      return new SignIn(url, listener, async ({ code, issuer }) => {
+        server.checkIssuer(issuer);
         const tokens = await server.exchange(client, {
-          authorizationCode,
+          authorizationCode: code,
           codeVerifier: verifier,
           redirectUri: redirectUrl,
         });

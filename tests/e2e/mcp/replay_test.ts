@@ -45,6 +45,10 @@ async function openSession(url: URL, version = "2025-11-25") {
       send("POST", {
         body: message(id, "tools/call", { name, arguments: args }),
       }),
+    notify: (method: string, params: object) =>
+      send("POST", {
+        body: JSON.stringify({ jsonrpc: "2.0", method, params }),
+      }),
     /** Opens the stream of changes, or again what an event belongs to. */
     read: (last?: string) => send("GET", last === undefined ? {} : { last }),
     end: () => send("DELETE"),
@@ -155,4 +159,22 @@ Deno.test("an id that no event has is refused; before 2025-11-25 no event is wit
     "Nothing is kept of the stream of Last-Event-ID",
   );
   await (await session.end()).text();
+});
+
+Deno.test("no stream ends without an answer, after which clients would open it again: cancelled requests and ended sessions have one", async () => {
+  await using served = await startGateway();
+  const session = await openSession(served.url);
+  const lastOf = async (response: Promise<Response>) => {
+    const all = await Array.fromAsync(eventsOf(await response));
+    const { id, error } = all.at(-1)?.message ?? {};
+    return [id, error?.message];
+  };
+  const cancelled = lastOf(session.call(1, "pc__slow"));
+  const ended = lastOf(session.call(2, "pc__slow"));
+  await served.holds(2);
+  await (await session.notify("notifications/cancelled", { requestId: 1 }))
+    .text();
+  assertEquals(await cancelled, [1, "It was cancelled"]);
+  await (await session.end()).text();
+  assertEquals(await ended, [2, "The session has ended"]);
 });

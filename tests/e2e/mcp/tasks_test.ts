@@ -1,5 +1,10 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import { ConnectionError } from "../../../agent/mod.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import {
+  Client,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { ConnectionError, type SmcpAgent } from "../../../agent/mod.ts";
 import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { ChildTransport } from "../../support/mcp/clients.ts";
 import {
@@ -21,8 +26,17 @@ import { hurryTimers } from "../../support/timers.ts";
 /** How long a call runs before it becomes a task. */
 const TASK_AFTER_MS = 8_000;
 
+const EXTENSION = "io.modelcontextprotocol/tasks";
+
 const EXPIRED =
   "Task not found: its id is not one of yours, or its time is over";
+
+/** Why an Agent may not join; it must be refused. */
+async function refusal(agent: SmcpAgent): Promise<string> {
+  using _ = hurryTimers(2_000);
+  const join = () => agent.join("north");
+  return (await assertRejects(join, ConnectionError)).message;
+}
 
 Deno.test("a call that waits for a person becomes a task, which ends with the call's result", async () => {
   await using slow = await startSlowOffice();
@@ -107,7 +121,7 @@ Deno.test("a task is cancelled at the Computer, and stays so", async () => {
   const cancelled = client.reaches(taskId, "cancelled");
   await client.cancel(taskId);
   const { result, statusMessage } = await cancelled;
-  assertEquals([result, statusMessage], [undefined, "by its client"]);
+  assertEquals([result, statusMessage], [undefined, "cancelled by its client"]);
   assertEquals(await slow.cancels(1), ["confirm"]);
   await client.cancel(taskId); // as often as the client likes
   assertEquals((await client.get(taskId)).status, "cancelled");
@@ -160,19 +174,12 @@ Deno.test("open tasks hold the seat, which a refused Agent is told", async () =>
   const client = new TaskClient(slow);
   const first = await client.begin("pc__confirm");
   const second = await client.begin("pc__confirm");
-  const reason = async () => {
-    using _ = hurryTimers(2_000);
-    const error = await assertRejects(
-      () => agent.join("north"),
-      ConnectionError,
-    );
-    return error.message;
-  };
-  const holds = (waiting: string) =>
-    `Room already has an agent: "mcp" has it for MCP clients, until their tasks have ended: ${waiting}`;
-  assertEquals(await reason(), holds("2 tasks wait"));
+  assertMatch(await refusal(agent), /: 2 tasks wait$/);
   await client.cancel(first.taskId);
-  assertEquals(await reason(), holds("1 task waits"));
+  assertEquals(
+    await refusal(agent),
+    'Room already has an agent: "mcp" has it for MCP clients, until their tasks have ended: 1 task waits',
+  );
   slow.release("confirm");
   await client.reaches(second.taskId, "completed");
   await agent.join("north");
@@ -302,8 +309,7 @@ Deno.test("tasks over stdio, by the program that a client starts", async () => {
   await transport.start();
   const client = new LineClient(transport);
   const discovered = Object(await client.ask("server/discover", {}));
-  const { extensions } = discovered.capabilities;
-  assertEquals({ ...extensions, ...TASKS }, extensions);
+  assertEquals(discovered.capabilities.extensions[EXTENSION], {});
   const { taskId } = await client.ask("tools/call", { name: "pc__confirm" });
   const listening = await client.send("subscriptions/listen", {
     notifications: { taskIds: [taskId] },
@@ -326,3 +332,68 @@ Deno.test("tasks over stdio, by the program that a client starts", async () => {
   ]);
   await transport.close();
 });
+
+Deno.test("questions of a task are answered one by one, and its cancellation reaches the call that asks", async () => {
+  await using slow = await startSlowOffice();
+  const client = new TaskClient(slow);
+  const first = await client.begin("pc__ask");
+  const asked = await client.reaches(first.taskId, "input_required");
+  assertEquals(Object.keys(asked.inputRequests ?? {}), ["1.first", "1.second"]);
+  const answer = { action: "accept", content: { name: "Ann" } };
+  await client.answer(first.taskId, { "1.second": answer });
+  const { status, inputRequests } = await client.get(first.taskId);
+  assertEquals([status, Object.keys(inputRequests ?? {})], [
+    "input_required",
+    ["1.first"],
+  ]);
+  await client.answer(first.taskId, { "1.first": { action: "decline" } });
+  await slow.began("ask", 2);
+  slow.release("ask"); // the one that has asked
+  slow.release("ask");
+  const { result } = await client.reaches(first.taskId, "completed");
+  assertEquals(JSON.parse(result?.content[0]?.text ?? ""), {
+    first: { action: "decline" },
+    second: answer,
+  });
+  const second = await client.begin("pc__ask");
+  await client.reaches(second.taskId, "input_required");
+  // No call is in flight, and the task holds the seat.
+  assertMatch(await refusal(slow.office.agent), /: 1 task waits$/);
+  await client.cancel(second.taskId);
+  assertEquals(await slow.cancels(1), ["ask"]);
+});
+
+Deno.test("a client with a session gets no task, whatever it declares, and waits with progress", async () => {
+  using _ = hurryTimers(TASK_AFTER_MS);
+  await using slow = await startSlowOffice();
+  const client = new Client(
+    { name: "test", version: "1.0.0" },
+    {
+      versionNegotiation: { mode: "legacy" },
+      capabilities: { elicitation: { form: {} }, extensions: TASKS },
+    },
+  );
+  await client.connect(new StreamableHTTPClientTransport(slow.url));
+  const { extensions } = client.getServerCapabilities() ?? {};
+  assertEquals(Object(extensions)[EXTENSION], undefined);
+  const messages: (string | undefined)[] = [];
+  const called = client.callTool({ name: "pc__confirm", arguments: {} }, {
+    onprogress: ({ message }) => messages.push(message),
+  });
+  await slow.began("confirm");
+  const { taskId } = await new TaskClient(slow).begin("pc__slow");
+  await assertRejects(
+    () => client.request({ method: "tasks/get", params: { taskId } }, ANY),
+    Error,
+    "Method not found",
+  );
+  slow.release("confirm");
+  const { content: [content] } = await called;
+  assert(content?.type === "text");
+  assertEquals(content.text, "confirm is done");
+  assertMatch(messages[0] ?? "", /^waits for confirmation at pc, \d+ s$/);
+  await new TaskClient(slow).cancel(taskId);
+  await client.close();
+});
+
+const ANY = z.looseObject({});

@@ -249,6 +249,8 @@ export interface SlowOffice extends AsyncDisposable {
   readonly url: URL;
   /** Resolves with the tools of calls that were cancelled at the Computer, once there are so many. */
   cancels(count: number): Promise<readonly string[]>;
+  /** Resolves once a client has sent a request of 2026-07-28. */
+  asked(method: string): Promise<void>;
   /** Resolves once a tool was called so often. */
   began(tool: string, count?: number): Promise<void>;
   /** Reports progress of the last call. */
@@ -265,10 +267,23 @@ export async function startSlowOffice(
   } = {},
 ): Promise<SlowOffice> {
   const auth = (api_key: string) => keys ? { auth: { api_key } } : {};
+  const methods: (string | null)[] = [];
+  let asked = Promise.withResolvers<void>();
+  const makeGateway = mcpGateway(gateway);
   const office = await startOffice({
     agent: auth(GATEWAY_KEYS.ann),
     server: {
-      gateway: mcpGateway(gateway),
+      gateway: (host) => {
+        const made = makeGateway(host);
+        const handle = made.handle.bind(made);
+        made.handle = (request, caller) => {
+          methods.push(request.headers.get("mcp-method"));
+          asked.resolve();
+          asked = Promise.withResolvers();
+          return handle(request, caller);
+        };
+        return made;
+      },
       ...(keys && { authenticator: gatewayKeys() }),
     },
   });
@@ -279,15 +294,20 @@ export async function startSlowOffice(
   let called = Promise.withResolvers<void>();
   const pc = await office.addScriptedComputer("pc", (event, payload) => {
     if (event === "client:get_tools") {
-      return { tools: ["slow", "confirm"].map(toolNamed), req_id: "1" };
+      return { tools: ["slow", "confirm", "ask"].map(toolNamed), req_id: "1" };
     }
     if (event !== "client:tool_call") return { inputs: null, servers: {} };
-    const { tool_name: tool, req_id: reqId } = payload as ToolCallReq;
+    const call = payload as ToolCallReq;
+    const { tool_name: tool, req_id: reqId, input_responses } = call;
     return new Promise((resolve) => {
-      const content = [{ type: "text", text: `${tool} is done` }];
+      const text = input_responses
+        ? JSON.stringify(input_responses)
+        : `${tool} is done`;
+      const content = [{ type: "text", text }];
       calls.push({ tool, reqId, end: () => resolve({ content }) });
       counts.set(tool, (counts.get(tool) ?? 0) + 1);
-      if (tool === "confirm") report({ progress: 0, waiting: "confirmation" });
+      if (tool !== "slow") report({ progress: 0, waiting: "confirmation" });
+      if (tool === "ask" && !input_responses) resolve(QUESTIONS);
       called.resolve();
       called = Promise.withResolvers();
     });
@@ -318,6 +338,9 @@ export async function startSlowOffice(
       while (cancelled.length < count) await called.promise;
       return cancelled;
     },
+    async asked(method) {
+      while (!methods.includes(method)) await asked.promise;
+    },
     async began(tool, count = 1) {
       while ((counts.get(tool) ?? 0) < count) await called.promise;
     },
@@ -329,6 +352,19 @@ export async function startSlowOffice(
     [Symbol.asyncDispose]: () => office.close(),
   };
 }
+
+const question = (message: string) => ({
+  method: "elicitation/create",
+  params: { message, requestedSchema: { type: "object", properties: {} } },
+});
+
+/** What the tool `ask` answers first; what follows ends when the test lets it. */
+const QUESTIONS = {
+  content: [],
+  resultType: "input_required",
+  inputRequests: { first: question("First?"), second: question("Second?") },
+  requestState: "asked",
+};
 
 const toolNamed = (name: string) => ({
   name,

@@ -123,6 +123,42 @@ Deno.test("an MCP server names its authorization server, or is its own", async (
   assert(!error.hint.message.includes("https:"));
 });
 
+Deno.test("metadata that name another issuer than the MCP server are refused, but for a final slash; found by its place alone they are taken", async () => {
+  const pages = (issuer: string) => ({
+    [`${RESOURCE_AT}/mcp`]: RESOURCE,
+    ...METADATA_OF({ issuer }),
+  });
+  await ofResource(pages(`${ISSUER}/`));
+  const error = await assertRejects(
+    () => ofResource(pages("https://other.example")),
+    AuthorizationError,
+    'of another "issuer"',
+  );
+  assertStringIncludes(error.message, `https://other.example, not ${ISSUER}`);
+  assert(!error.hint.message.includes("https:"));
+  const own = "https://mcp.example/.well-known/oauth-authorization-server";
+  await ofResource({ [own]: { ...METADATA, issuer: ISSUER } });
+});
+
+Deno.test("checkIssuer() takes the code of this server alone, as it is written, and needs the name where that is promised", async () => {
+  const promised = { authorization_response_iss_parameter_supported: true };
+  const rows: [more: object, named: string | null, isRight: boolean][] = [
+    [{}, null, true],
+    [{}, ISSUER, true],
+    [{}, "https://other.example", false],
+    [promised, ISSUER, true],
+    [promised, `${ISSUER}/`, false],
+    [promised, null, false],
+  ];
+  for (const [more, named, isRight] of rows) {
+    const server = await ofIssuer(METADATA_OF(more));
+    const check = () => Promise.try(() => server.checkIssuer(named));
+    if (isRight) await check();
+    else await assertRejects(check, AuthorizationError, '"iss"');
+  }
+  (await ofIssuer({})).checkIssuer(ISSUER);
+});
+
 Deno.test("metadata of an authorization server that are invalid, or out of reach, are errors", async () => {
   const at = Object.keys(METADATA_OF())[0] ?? "";
   for (
@@ -185,6 +221,7 @@ Deno.test("register() registers the Computer, or names why it could not", async 
     const sent = JSON.parse(requests.at(-1)?.replace(/^\S+ \S+ /, "") ?? "");
     assertEquals<unknown>(sent, {
       client_name: "A2C-SMCP Computer",
+      application_type: "native",
       redirect_uris: [redirect],
       grant_types: ["authorization_code", "refresh_token"],
       response_types: ["code"],

@@ -250,7 +250,8 @@ Deno.test("listenForRedirect() refuses requests that are not an answer, and keep
       assertEquals(await visit(`${href}${query}`), refused, query);
     }
     const [status] = await visit(`${href}?code=a%3Fb?c&state=state`);
-    assertEquals([status, await listener.code], [200, "a?b?c"]);
+    const { code } = await listener.answer;
+    assertEquals([status, code], [200, "a?b?c"]);
   } finally {
     listener.close();
   }
