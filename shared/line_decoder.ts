@@ -47,6 +47,9 @@ const ENDLESS_BYTES = 2 ** 30;
 
 const NEWLINE = 0x0a;
 
+/** That of `Buffer` takes twice as long. */
+const { indexOf } = Uint8Array.prototype;
+
 /** Decodes bytes, chunk by chunk. */
 export class LineDecoder {
   /** Whether text can be sent unescaped; otherwise non-ASCII characters must be escaped. */
@@ -87,7 +90,7 @@ export class LineDecoder {
     const lines: (Line | LongLine)[] = [];
     let start = 0;
     let end: number;
-    while ((end = chunk.indexOf(NEWLINE, start)) !== -1) {
+    while ((end = indexOf.call(chunk, NEWLINE, start)) !== -1) {
       const line = this.#finish(chunk.subarray(start, end));
       if (line) lines.push(line);
       start = end + 1;

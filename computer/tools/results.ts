@@ -56,6 +56,8 @@ export class CallTable {
     Execution & { readonly abort: AbortController }
   >();
   readonly #ended = new Map<string, Execution & { readonly bytes: number }>();
+  /** The keys of those that are not shrunk, as far as they are known: it follows the table, so that none is looked at twice. */
+  #whole: MapIterator<string> | undefined;
   /** Of the results that are kept. */
   #bytes = 0;
 
@@ -114,6 +116,7 @@ export class CallTable {
     const calls = [...this.#running.values()];
     this.#running.clear();
     this.#ended.clear();
+    this.#whole = undefined;
     this.#bytes = 0;
     for (const { abort } of calls) abort.abort("left" satisfies AbortReason);
   }
@@ -123,15 +126,18 @@ export class CallTable {
     this.#ended.set(key, { fingerprint, result, bytes });
     this.#bytes += bytes;
     if (bytes > MAX_BYTES) this.#shrink(key);
-    for (const oldest of this.#ended.keys()) {
-      if (this.#bytes <= MAX_BYTES) break;
-      this.#shrink(oldest);
-    }
+    while (this.#bytes > MAX_BYTES) this.#shrinkOldest();
     for (const oldest of this.#ended.keys()) {
       if (this.#ended.size <= MAX_RESULTS) break;
       this.#bytes -= this.#ended.get(oldest)?.bytes ?? 0;
       this.#ended.delete(oldest);
     }
+  }
+
+  #shrinkOldest(): void {
+    const { done, value } = (this.#whole ??= this.#ended.keys()).next();
+    if (done) this.#whole = undefined;
+    else this.#shrink(value);
   }
 
   #shrink(key: string): void {
