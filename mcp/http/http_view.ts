@@ -1,13 +1,14 @@
 import {
   createMcpHandler,
-  isJsonContentType,
   isLegacyRequest,
   type McpHttpHandler,
-  readRequestBody,
 } from "@modelcontextprotocol/server";
+import { readBody } from "./body.ts";
+import { type McpCaller, toAuthInfo } from "./caller.ts";
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
 import { keptAlive } from "./kept_alive.ts";
 import { headerMismatch } from "../../protocol/mcp/param_headers.ts";
+import { areOfSession, readQuickMessage } from "./quick_message.ts";
 import type { Message } from "./session_transport.ts";
 import { Sessions } from "./sessions.ts";
 import { subscribeIn } from "../office/resources.ts";
@@ -15,26 +16,7 @@ import { createOfficeServer } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { subscribeListened } from "../resources/watches.ts";
 import { messageOf } from "../tools/result.ts";
-import type { NamesOf } from "../../shared/checks.ts";
-import { parsePieces } from "../../shared/json/pieces.ts";
-import { countValues } from "../../shared/json/values.ts";
-import { inSlices } from "../../shared/pace.ts";
-
-/** The most values of a body: a call's arguments for people and models have some hundred. */
-const MAX_VALUES = 50_000;
-/** The most messages of a body. */
-export const MAX_BATCH = 100;
-
-/** Who sends an HTTP request, as the HTTP server has authenticated it. */
-export interface McpCaller {
-  /** The name of its credentials; a session belongs to the one that opened it. */
-  readonly principal?: string;
-}
-
-/** The names of {@linkcode McpCaller}. */
-export const CALLER_NAMES = {
-  principal: true,
-} satisfies NamesOf<McpCaller>;
+import type { GatewayBody, GatewayPost } from "../../shared/gateway.ts";
 
 /**
  * One view of an office over HTTP: requests of 2026-07-28 each for itself, and those of clients before
@@ -65,17 +47,50 @@ export class HttpView {
     return this.#sessions.size > 0;
   }
 
-  /** Answers one request, whose headers are checked. */
-  async serve(request: Request, caller: McpCaller): Promise<Response> {
+  /**
+   * Answers a POST, whose body was parsed, past `Request`, `Response` and the MCP SDK, where nothing is unusual
+   * about it.
+   *
+   * @returns whether it does
+   */
+  async answer(
+    { headers, outgoing }: Pick<GatewayPost, "headers" | "outgoing">,
+    json: unknown,
+    { principal }: McpCaller,
+  ): Promise<boolean> {
+    if (!areOfSession(headers)) return false;
+    const message = readQuickMessage(json);
+    if (message === undefined) return false;
+    try {
+      await this.#parts.view.ready();
+    } catch {
+      return false;
+    }
+    return this.#sessions.answer({ headers, outgoing, message }, principal);
+  }
+
+  /**
+   * Answers one request, whose headers are checked.
+   *
+   * @param read its body, where that was read
+   */
+  async serve(
+    request: Request,
+    caller: McpCaller,
+    read?: GatewayBody,
+  ): Promise<Response> {
     const { options, view } = this.#parts;
-    const body = await readBody(request, options.maxBodyBytes);
+    const body = read ?? await readBody(request, options.maxBodyBytes);
     if (body instanceof Response) return body;
     try {
       if (request.method !== "DELETE") await view.ready();
     } catch (error) {
       return refusal(503, messageOf(error));
     }
-    const message: Message = { parsedBody: body.json, ...toAuthInfo(caller) };
+    const message: Message = {
+      parsedBody: body.json,
+      ...toAuthInfo(caller.principal),
+    };
     if (await isLegacyRequest(request, body.json)) {
       return await this.#sessions.serve(withPlainAccept(request), message);
     }
@@ -98,14 +113,6 @@ export class HttpView {
   }
 }
 
-/** What the MCP SDK hands through to handlers; it holds no token, since none is checked here. */
-export const toAuthInfo = (
-  { principal }: McpCaller,
-): Pick<Message, "authInfo"> =>
-  principal === undefined
-    ? {}
-    : { authInfo: { token: "", clientId: principal, scopes: [] } };
-
 /** Refuses a call whose headers differ from the arguments that they repeat; other headers are for the MCP SDK. */
 function refuseHeaders(
   headers: Headers,
@@ -121,41 +128,4 @@ function refuseHeaders(
   return problem === undefined
     ? undefined
     : refusal(400, problem, RpcError.HEADER_MISMATCH, id ?? null);
-}
-
-/** Reads a body once, for both eras; a refusal where that cannot be. */
-export async function readBody(
-  request: Request,
-  maxBytes: number,
-  maxValues = MAX_VALUES,
-): Promise<{ json?: unknown } | Response> {
-  if (request.method !== "POST") return {};
-  if (!isJsonContentType(request.headers.get("content-type"))) {
-    return refusal(415, "Content-Type must be application/json");
-  }
-  const body = await readRequestBody(request, maxBytes)
-    .catch(() => undefined); // its client is gone, which is no failure here
-  if (body === undefined) return refusal(400, "The request ended early");
-  if (body.tooLarge) {
-    return refusal(413, `The body is too large: at most ${maxBytes} bytes`);
-  }
-  if (countValues(body.text, maxValues) > maxValues) {
-    return refusal(
-      413,
-      `The body has too many values in lists and objects: at most ${maxValues} are allowed; send less at once, or long data as one text`,
-    );
-  }
-  let json: unknown;
-  try {
-    json = await inSlices(parsePieces(body.text));
-  } catch {
-    return refusal(400, "The body is no valid JSON", RpcError.PARSE);
-  }
-  if (Array.isArray(json) && json.length > MAX_BATCH) {
-    return refusal(
-      413,
-      `The body has too many messages: ${json.length}, and at most ${MAX_BATCH} are allowed`,
-    );
-  }
-  return { json };
 }

@@ -14,17 +14,29 @@ import {
 } from "@modelcontextprotocol/server";
 import { createOfficeServer, notifyClient } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
+import { toAuthInfo } from "./caller.ts";
 import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
+import { QuickAnswers } from "./quick_answer.ts";
+import type { QuickMessage } from "./quick_message.ts";
+import { RunningAnswers } from "./running_answers.ts";
 import { type Message, SessionTransport } from "./session_transport.ts";
+import type { GatewayPost } from "../../shared/gateway.ts";
+
+/** A POST with a request of a session. */
+export interface SessionPost extends Pick<GatewayPost, "headers" | "outgoing"> {
+  readonly message: QuickMessage;
+}
 
 /** The sessions of clients of MCP 2025-11-25 and before, which open a stream to be notified of changes. */
 export class Sessions {
   readonly #parts: ServerParts;
   /** By id; those used longest ago come first. */
   readonly #sessions = new Map<string, Session>();
+  readonly #answers: QuickAnswers;
 
   constructor(parts: ServerParts) {
     this.#parts = parts;
+    this.#answers = new QuickAnswers(parts.options.heartbeatMs);
   }
 
   /** How many are open. */
@@ -46,6 +58,16 @@ export class Sessions {
     return await session.serve(request, message);
   }
 
+  /** Answers a request past the MCP SDK, where its session can; returns whether it does. */
+  answer(post: SessionPost, principal: string | undefined): boolean {
+    const id = String(post.headers["mcp-session-id"]);
+    const session = this.#sessions.get(id);
+    if (session?.principal !== principal || !session?.isOpen) return false;
+    useAt(this.#sessions, id);
+    session.answer(post, this.#answers);
+    return true;
+  }
+
   /** Notifies all clients of a change. */
   notify(event: ServerEvent): void {
     for (const session of this.#sessions.values()) session.notify(event);
@@ -55,6 +77,7 @@ export class Sessions {
   async close(): Promise<void> {
     const sessions = [...this.#sessions.values()];
     await Promise.all(sessions.map((session) => session.close()));
+    this.#answers.close();
   }
 
   async #open(request: Request, message: Message): Promise<Response> {
@@ -93,8 +116,11 @@ export class Sessions {
 class Session {
   /** Who has opened it, and alone may use it. */
   readonly principal: string | undefined;
+  readonly #id: string;
   readonly #parts: ServerParts;
   readonly #transport: SessionTransport;
+  /** Answers past the server. */
+  readonly #running: RunningAnswers;
   /** Answers the client, from its first request on. */
   #server: Server | undefined;
   /** Aborted when the client has no open stream any more; another one follows. */
@@ -111,14 +137,22 @@ class Session {
     principal: string | undefined,
     ended: () => void,
   ) {
+    this.#id = id;
     this.#parts = parts;
+    this.#running = new RunningAnswers(parts);
     this.principal = principal;
     this.#transport = new SessionTransport({ sessionIdGenerator: () => id });
     this.#transport.onclose = () => {
       this.#hasEnded = true;
       this.#stopTimers();
+      this.#running.cancelAll("The session has ended");
       ended();
     };
+  }
+
+  /** Whether its client is known, and can go on. */
+  get isOpen(): boolean {
+    return this.#server?.getClientVersion() !== undefined && !this.#hasEnded;
   }
 
   /** Whether no request or stream is open. */
@@ -131,17 +165,35 @@ class Session {
     if (this.#server) notifyClient(this.#server, event);
   }
 
+  /** Answers a request past the server, which makes the answer where the result is unusual. */
+  answer({ headers, outgoing, message }: SessionPost, all: QuickAnswers): void {
+    this.#begin();
+    const answer = all.begin(outgoing, message.id, {
+      "mcp-session-id": this.#id,
+    });
+    answer.onOver(() => this.#end());
+    const client = {
+      principal: this.principal,
+      info: this.#server?.getClientVersion(),
+      capabilities: this.#server?.getClientCapabilities(),
+    };
+    const serve = (request: Request) =>
+      this.serve(request, {
+        parsedBody: message.json,
+        ...toAuthInfo(this.principal),
+      });
+    this.#running.run({ message, headers, client, answer, serve });
+  }
+
   /** Answers one HTTP request of the client. */
   async serve(request: Request, message: Message): Promise<Response> {
-    this.#open++;
-    this.#stopTimers();
+    this.#running.saw(message.parsedBody);
+    this.#begin();
     const answer = async () => {
       if (!this.#server) await this.#connect();
       return await this.#transport.handleRequest(request, message);
     };
-    return await untilEnd(answer, () => {
-      if (--this.#open === 0) this.#startTimers();
-    });
+    return await untilEnd(answer, () => this.#end());
   }
 
   /** Ends the session and cancels its calls. */
@@ -155,13 +207,24 @@ class Session {
     await this.#transport.serve(this.#server);
   }
 
+  #begin(): void {
+    this.#open++;
+    this.#stopTimers();
+  }
+
+  #end(): void {
+    if (--this.#open === 0) this.#startTimers();
+  }
+
   #startTimers(): void {
     if (this.#hasEnded) return;
     const { sessionIdleMs, abandonedMs } = this.#parts.options;
     this.#timers = [
       setTimeout(() => {
-        this.#calls.abort(new Error("The client listens no more"));
+        const why = "The client listens no more";
+        this.#calls.abort(new Error(why));
         this.#calls = new AbortController();
+        this.#running.cancelAll(why);
       }, abandonedMs),
       setTimeout(() => void this.close(), sessionIdleMs),
     ];

@@ -9,6 +9,7 @@
 import {
   ProtocolError,
   ProtocolErrorCode,
+  type Result,
   Server,
   type ServerEvent,
 } from "@modelcontextprotocol/server";
@@ -82,24 +83,37 @@ class OfficeServer extends Server {
   protected override _wrapHandler(method: string, handler: Handler): Handler {
     const answer = super._wrapHandler(method, handler);
     if (!NAMING.includes(method)) return answer;
-    return async (request, context) => {
-      const offices = this.#view.offices;
-      const [own] = offices;
-      const from = readOffices(context.mcpReq._meta);
-      if (own !== undefined && from.includes(own)) {
-        throw new ProtocolError(
-          ProtocolErrorCode.InvalidRequest,
-          LEADS_BACK,
-          writeOffices([own])._meta,
-        );
-      }
-      const result = await answer(request, context);
-      const { _meta } = writeOffices(this.#view.offices);
-      return _meta
-        ? { ...result, _meta: { ...result._meta, ..._meta } }
-        : result;
-    };
+    return (request, context) =>
+      namingOffices(
+        this.#view,
+        context.mcpReq._meta,
+        () => answer(request, context),
+      );
   }
+}
+
+/**
+ * Makes an answer that names the office and those behind it.
+ *
+ * @param meta of the request
+ * @throws {ProtocolError} the client is this office
+ */
+export async function namingOffices<T extends Result>(
+  view: Pick<OfficeView, "offices">,
+  meta: Parameters<typeof readOffices>[0],
+  answer: () => Promise<T>,
+): Promise<T> {
+  const [own] = view.offices;
+  if (own !== undefined && readOffices(meta).includes(own)) {
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidRequest,
+      LEADS_BACK,
+      writeOffices([own])._meta,
+    );
+  }
+  const result = await answer();
+  const { _meta } = writeOffices(view.offices);
+  return _meta ? { ...result, _meta: { ...result._meta, ..._meta } } : result;
 }
 
 async function instructions({ view, options }: ServerParts): Promise<string> {
