@@ -9,7 +9,7 @@
  */
 import type * as Mcp from "@modelcontextprotocol/server";
 import type { Asked } from "./call.ts";
-import { type CallQuestions, canBeAsked, questionIn } from "./questions.ts";
+import { acceptedBy, type CallQuestions, questionIn } from "./questions.ts";
 import type { ServerParts } from "./server_parts.ts";
 import { Turn } from "./turn.ts";
 import { isRecord } from "../../protocol/names.ts";
@@ -50,9 +50,9 @@ export class BegunCall {
       mcpReq: this.#abort,
       http: { authInfo: principalInfo(principal) },
     }, parts);
-    const questions = canBeAsked(capabilities)
-      ? { input: {}, toQuestion: this.#keepQuestion }
-      : undefined;
+    const accepts = acceptedBy(capabilities);
+    const questions = accepts &&
+      { input: { accepts }, toQuestion: this.#keepQuestion };
     this.result = begin({ request, turn, questions });
   }
 
