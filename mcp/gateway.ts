@@ -9,6 +9,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readBytes } from "./http/body.ts";
 import { makeRoom, refusal, useAt } from "./http/guards.ts";
+import { areUsual } from "./http/quick_message.ts";
 import type { ResolvedGatewayOptions } from "./options.ts";
 import { ServedOffice, type ServeOffice } from "./served_office.ts";
 import type {
@@ -46,6 +47,8 @@ export class McpGateway implements Gateway {
     this.#options = options;
     this.#serve = serve;
   }
+
+  readonly mayAnswer = areUsual;
 
   async answer(
     post: GatewayPost,

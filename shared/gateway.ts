@@ -23,6 +23,8 @@ export interface Gateway {
     caller: GatewayCaller,
     body?: GatewayBody,
   ): Promise<Response>;
+  /** Whether a POST with such headers may be usual, so that `answer` gets it. */
+  mayAnswer?(headers: IncomingHttpHeaders): boolean;
   /**
    * Answers a POST past `Request` and `Response`, which take longer than all else, where nothing is unusual
    * about it. Nothing has happened where it does not.

@@ -1,18 +1,28 @@
 import {
+  type CallToolResult,
   createMcpHandler,
   isLegacyRequest,
   type McpHttpHandler,
+  SERVER_INFO_META_KEY,
 } from "@modelcontextprotocol/server";
+import type { IncomingHttpHeaders } from "node:http";
 import { readBody } from "./body.ts";
 import { type McpCaller, toAuthInfo } from "./caller.ts";
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
 import { keptAlive } from "./kept_alive.ts";
 import { headerMismatch } from "../../protocol/mcp/param_headers.ts";
-import { areOfSession, readQuickMessage } from "./quick_message.ts";
+import { QuickAnswers } from "./quick_answer.ts";
+import {
+  areOfSession,
+  type LoneCall,
+  readLoneCall,
+  readQuickMessage,
+} from "./quick_message.ts";
+import { RunningAnswers } from "./running_answers.ts";
 import type { Message } from "./session_transport.ts";
 import { Sessions } from "./sessions.ts";
 import { subscribeIn } from "../office/resources.ts";
-import { createOfficeServer } from "../office/server.ts";
+import { createOfficeServer, OFFICE_INFO } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { subscribeListened } from "../resources/watches.ts";
 import { messageOf } from "../tools/result.ts";
@@ -26,6 +36,9 @@ export class HttpView {
   readonly #parts: ServerParts;
   readonly #modern: McpHttpHandler;
   readonly #sessions: Sessions;
+  /** Calls past the MCP SDK, of clients without a session. */
+  readonly #running: RunningAnswers;
+  readonly #answers: QuickAnswers;
   readonly #off: () => void;
 
   constructor(parts: ServerParts) {
@@ -35,7 +48,9 @@ export class HttpView {
       legacy: "reject",
       maxRequestBodySize: parts.options.maxBodyBytes,
     });
-    this.#sessions = new Sessions(parts);
+    this.#answers = new QuickAnswers(parts.options.heartbeatMs);
+    this.#sessions = new Sessions(parts, this.#answers);
+    this.#running = new RunningAnswers(parts, encoded);
     this.#off = parts.view.onChange((event) => {
       this.#modern.bus.publish(event);
       this.#sessions.notify(event);
@@ -58,15 +73,40 @@ export class HttpView {
     json: unknown,
     { principal }: McpCaller,
   ): Promise<boolean> {
-    if (!areOfSession(headers)) return false;
-    const message = readQuickMessage(json);
-    if (message === undefined) return false;
+    const isOfSession = areOfSession(headers);
+    const message = isOfSession ? readQuickMessage(json) : undefined;
+    const call = isOfSession ? undefined : readLoneCall(json, headers);
+    if (message === undefined && call === undefined) return false;
     try {
       await this.#parts.view.ready();
     } catch {
       return false;
     }
-    return this.#sessions.answer({ headers, outgoing, message }, principal);
+    if (message) {
+      return this.#sessions.answer({ headers, outgoing, message }, principal);
+    }
+    return call !== undefined &&
+      this.#call({ headers, outgoing }, call, principal);
+  }
+
+  /** Answers a call without a session, if its headers repeat its arguments; returns whether it does. */
+  #call(
+    { headers, outgoing }: Pick<GatewayPost, "headers" | "outgoing">,
+    message: LoneCall,
+    principal: string | undefined,
+  ): boolean {
+    const repeated = { get: (name: string) => headerOf(headers, name) };
+    if (refuseHeaders(repeated, message.json, this.#parts)) return false;
+    const more = { parsedBody: message.json, ...toAuthInfo(principal) };
+    this.#running.run({
+      message,
+      headers,
+      client: { ...message.client, principal },
+      answer: this.#answers.begin(outgoing, message.id, {}),
+      endsWithClient: true,
+      serve: (request) => this.#modern.fetch(request, more),
+    });
+    return true;
   }
 
   /**
@@ -109,13 +149,27 @@ export class HttpView {
   /** Cancels all that runs, and ends all streams and sessions. */
   async close(): Promise<void> {
     this.#off();
+    this.#running.cancelAll("The MCP server is closed");
     await Promise.all([this.#modern.close(), this.#sessions.close()]);
+    this.#answers.close();
   }
+}
+
+/** Makes of a result what the MCP SDK sends of it (MCP 2026-07-28). */
+const encoded = (result: CallToolResult): object => ({
+  ...result,
+  resultType: "complete",
+  _meta: { ...result._meta, [SERVER_INFO_META_KEY]: OFFICE_INFO },
+});
+
+function headerOf(headers: IncomingHttpHeaders, name: string): string | null {
+  const value = headers[name.toLowerCase()];
+  return value === undefined ? null : String(value);
 }
 
 /** Refuses a call whose headers differ from the arguments that they repeat; other headers are for the MCP SDK. */
 function refuseHeaders(
-  headers: Headers,
+  headers: Pick<Headers, "get">,
   body: unknown,
   { options, view }: ServerParts,
 ): Response | undefined {

@@ -6,14 +6,19 @@
  */
 import {
   type CallToolRequest,
+  classifyInboundRequest,
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   type ListToolsRequest,
+  PROTOCOL_VERSION_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
 import type { IncomingHttpHeaders } from "node:http";
 import { acceptsBoth } from "./guards.ts";
+import type { CallingClient } from "../office/begun_call.ts";
 import { isRecord } from "../../protocol/names.ts";
 
-/** A request of a session. */
+/** A request that is certainly valid. */
 export interface QuickMessage {
   readonly id: string | number;
   readonly request: { readonly method: "ping" } | QuickList | QuickCall;
@@ -36,18 +41,114 @@ export interface QuickCall {
 type ListParams = NonNullable<ListToolsRequest["params"]>;
 type CallParams = CallToolRequest["params"];
 
+/** A call of a client without a session, which introduces itself in each. */
+export interface LoneCall extends QuickMessage {
+  readonly request: QuickCall;
+  readonly client: Omit<CallingClient, "principal">;
+}
+
 /** The revisions that have sessions. */
 const SESSION_VERSIONS: ReadonlySet<string | undefined> = new Set(
   SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version < "2026"),
 );
+/** The revision that has none. */
+const LONE_VERSION = "2026-07-28";
 
-/** Whether the headers of a POST are those of a request of a session, and of nothing else. */
+/** Whether the headers of a POST are those of a request that may be usual. */
+export const areUsual = (headers: IncomingHttpHeaders): boolean =>
+  (areOfSession(headers) || areOfCall(headers)) && acceptsBoth(headers.accept);
+
+/** Whether headers are those of a request of a session. */
 export function areOfSession(headers: IncomingHttpHeaders): boolean {
   const version = headers["mcp-protocol-version"];
   return typeof headers["mcp-session-id"] === "string" &&
-    (version === undefined || SESSION_VERSIONS.has(String(version))) &&
-    acceptsBoth(headers.accept);
+    headers["mcp-method"] === undefined &&
+    (version === undefined || SESSION_VERSIONS.has(String(version)));
 }
+
+const areOfCall = (headers: IncomingHttpHeaders): boolean =>
+  headers["mcp-protocol-version"] === LONE_VERSION &&
+  headers["mcp-method"] === "tools/call";
+
+/**
+ * Reads a call without a session, whose headers repeat what they must (MCP 2026-07-28); `undefined` for
+ * anything that is not certainly a usual one.
+ */
+export function readLoneCall(
+  json: unknown,
+  headers: IncomingHttpHeaders,
+): LoneCall | undefined {
+  if (!areOfCall(headers) || !isRecord(json)) return undefined;
+  const { params } = json;
+  if (!isRecord(params) || !isPlain(params._meta)) return undefined;
+  const {
+    [PROTOCOL_VERSION_META_KEY]: version,
+    [CLIENT_INFO_META_KEY]: info,
+    [CLIENT_CAPABILITIES_META_KEY]: capabilities,
+    ...meta
+  } = params._meta;
+  const { _meta: _, ...rest } = params;
+  const hasMeta = Object.keys(meta).length > 0;
+  const message = readQuickMessage({
+    ...json,
+    params: { ...rest, ...(hasMeta && { _meta: meta }) },
+  });
+  const client = knownClient(info, capabilities);
+  if (client === undefined || message?.request.method !== "tools/call") {
+    return undefined;
+  }
+  const { id, request } = message;
+  const isSame = version === LONE_VERSION &&
+    headers["mcp-name"] === request.params.name &&
+    PLAIN_NAME.test(request.params.name);
+  return isSame ? { id, request, client, json } : undefined;
+}
+
+/** Names that are their own header, whatever is done to that. */
+const PLAIN_NAME = /^[\w.-]+$/;
+
+/** The most introductions of clients that are remembered, and the characters of each. */
+const MAX_CLIENTS = 1_000;
+const MAX_CLIENT_TEXT = 2_000;
+
+/** What the MCP SDK has accepted clients to say of themselves, as texts. */
+const knownClients = new Map<string, LoneCall["client"] | undefined>();
+
+/** Returns how a client introduces itself; `undefined` where the MCP SDK does not accept that, or tasks are asked for. */
+function knownClient(
+  info: unknown,
+  capabilities: unknown,
+): LoneCall["client"] | undefined {
+  const text = JSON.stringify({ info, capabilities }); // one may be absent
+  if (knownClients.has(text)) return knownClients.get(text);
+  if (text.length > MAX_CLIENT_TEXT) return undefined;
+  if (knownClients.size >= MAX_CLIENTS) knownClients.clear();
+  const client = readClient(info, capabilities);
+  knownClients.set(text, client);
+  return client;
+}
+
+function readClient(
+  info: unknown,
+  capabilities: unknown,
+): LoneCall["client"] | undefined {
+  const _meta = {
+    [PROTOCOL_VERSION_META_KEY]: LONE_VERSION,
+    [CLIENT_CAPABILITIES_META_KEY]: capabilities,
+    ...(info !== undefined && { [CLIENT_INFO_META_KEY]: info }),
+  };
+  const body = { jsonrpc: "2.0", id: 1, method: "ping", params: { _meta } };
+  const { kind } = classifyInboundRequest({ httpMethod: "POST", body });
+  const { extensions } = Object(capabilities);
+  if (kind !== "modern" || TASKS in Object(extensions)) return undefined;
+  return {
+    info: info as LoneCall["client"]["info"],
+    capabilities: capabilities as LoneCall["client"]["capabilities"],
+  };
+}
+
+/** The extension by which a call may become a task. */
+const TASKS = "io.modelcontextprotocol/tasks";
 
 /** Reads a request of a session; `undefined` for anything that is not certainly a usual one. */
 export function readQuickMessage(json: unknown): QuickMessage | undefined {

@@ -5,6 +5,7 @@
  * @module
  */
 import type {
+  CallToolResult,
   JSONRPCMessage,
   ListToolsResult,
 } from "@modelcontextprotocol/server";
@@ -30,6 +31,8 @@ export interface Running {
   readonly headers: IncomingHttpHeaders;
   readonly client: CallingClient;
   readonly answer: QuickAnswer;
+  /** Whether the call is cancelled when its client goes. */
+  readonly endsWithClient?: boolean;
   /** Answers it by the MCP SDK. */
   readonly serve: (request: Request) => Promise<Response>;
 }
@@ -44,21 +47,31 @@ interface RunningCall {
 export class RunningAnswers {
   readonly #parts: ServerParts;
   readonly #calls: RunningCall[] = [];
+  readonly #encode: (result: CallToolResult) => object;
 
-  constructor(parts: ServerParts) {
+  /** @param encode makes what is sent of a result, in clients' revision */
+  constructor(
+    parts: ServerParts,
+    encode: (result: CallToolResult) => object = (result) => result,
+  ) {
     this.#parts = parts;
+    this.#encode = encode;
   }
 
   /** Answers a request. */
   run(running: Running): void {
+    this.#run(running).catch(() => running.answer.end()); // the session has ended
+  }
+
+  async #run(running: Running): Promise<void> {
     const { request } = running.message;
     switch (request.method) {
       case "ping":
         return running.answer.send({});
       case "tools/list":
-        return void this.#list(running, request.params);
+        return await this.#list(running, request.params);
       case "tools/call":
-        return void this.#call(running, request.params);
+        return await this.#call(running, request.params);
     }
   }
 
@@ -115,12 +128,17 @@ export class RunningAnswers {
     );
     const entry = { id, call };
     this.#calls.push(entry);
+    if (running.endsWithClient) {
+      answer.onOver(() => {
+        if (this.#calls.includes(entry)) call.cancel("The client is gone");
+      });
+    }
     try {
       const result = await call.result.catch(() => undefined);
       const schema = outputSchemaOf(this.#parts, params.name);
       const isPlain = result && isPlainResult(result, schema);
       if (call.isCancelled) answer.end();
-      else if (isPlain) answer.send(result);
+      else if (isPlain) answer.send(this.#encode(result));
       else await relay(running, call);
     } finally {
       swapRemove(this.#calls, this.#calls.indexOf(entry));
@@ -140,8 +158,11 @@ async function relay(
   { headers, answer, serve }: Running,
   call?: BegunCall,
 ): Promise<void> {
+  const gone = new AbortController();
+  answer.onOver(() => gone.abort());
   const request = new Request(URL_OF_ANY, {
     method: "POST",
+    signal: gone.signal,
     headers: Object.entries(headers)
       .flatMap(([name, value]) =>
         typeof value === "string" ? [[name, value]] : []

@@ -16,7 +16,7 @@ import { createOfficeServer, notifyClient } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { toAuthInfo } from "./caller.ts";
 import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
-import { QuickAnswers } from "./quick_answer.ts";
+import type { QuickAnswers } from "./quick_answer.ts";
 import type { QuickMessage } from "./quick_message.ts";
 import { RunningAnswers } from "./running_answers.ts";
 import { type Message, SessionTransport } from "./session_transport.ts";
@@ -34,9 +34,9 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>();
   readonly #answers: QuickAnswers;
 
-  constructor(parts: ServerParts) {
+  constructor(parts: ServerParts, answers: QuickAnswers) {
     this.#parts = parts;
-    this.#answers = new QuickAnswers(parts.options.heartbeatMs);
+    this.#answers = answers;
   }
 
   /** How many are open. */
@@ -77,7 +77,6 @@ export class Sessions {
   async close(): Promise<void> {
     const sessions = [...this.#sessions.values()];
     await Promise.all(sessions.map((session) => session.close()));
-    this.#answers.close();
   }
 
   async #open(request: Request, message: Message): Promise<Response> {

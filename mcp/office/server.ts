@@ -40,7 +40,7 @@ import {
 export async function createOfficeServer(parts: ServerParts): Promise<Server> {
   const server = new OfficeServer(
     parts.view,
-    { name: "a2c-smcp", version: PROTOCOL_VERSION },
+    OFFICE_INFO,
     {
       capabilities: {
         tools: { listChanged: true },
@@ -58,6 +58,9 @@ export async function createOfficeServer(parts: ServerParts): Promise<Server> {
   answerCompletionRequests(server, parts);
   return server;
 }
+
+/** What an office is to MCP clients. */
+export const OFFICE_INFO = { name: "a2c-smcp", version: PROTOCOL_VERSION };
 
 /** What handlers of the MCP SDK are. */
 type Handler = Parameters<Server["_wrapHandler"]>[1];

@@ -18,12 +18,15 @@ import type { GatewayAdmission } from "./gateway_admission.ts";
 /** The part of a target after the path of a gateway: an office whose name needs no encoding, and a query. */
 const TARGET = /^\/([\w.~-]+)(?:\?([^#]*))?$/;
 
+/** The part of a gateway that answers usual requests. */
+type QuickGateway = Pick<Gateway, "path" | "mayAnswer" | "answer">;
+
 /** The parts of a server that {@linkcode QuickDoor} needs. */
 type QuickParts = HostRule & Pick<RequestParts, "maxMessageBytes">;
 
 /** Answers usual POSTs before the app. */
 export class QuickDoor {
-  readonly #gateway: Pick<Gateway, "path" | "answer">;
+  readonly #gateway: QuickGateway;
   readonly #admission: Pick<GatewayAdmission, "admit">;
   readonly #parts: QuickParts;
   readonly #hosts: KnownHosts;
@@ -31,7 +34,7 @@ export class QuickDoor {
   readonly #bodies = new WeakMap<object, GatewayBody>();
 
   constructor(
-    gateway: Pick<Gateway, "path" | "answer">,
+    gateway: QuickGateway,
     admission: Pick<GatewayAdmission, "admit">,
     parts: QuickParts,
   ) {
@@ -58,12 +61,11 @@ export class QuickDoor {
   /** @returns the office and the query of a request that may be usual */
   #read(incoming: IncomingMessage): Asked | undefined {
     const { method, headers, url = "" } = incoming;
-    const { path, answer } = this.#gateway;
-    const isUsual = method === "POST" && answer !== undefined &&
-      url.startsWith(path) && headers["mcp-session-id"] !== undefined &&
+    const { path } = this.#gateway;
+    const isUsual = method === "POST" && url.startsWith(path) &&
       headers.origin === undefined && headers["sec-fetch-site"] === undefined &&
       Number(headers["content-length"]) <= this.#parts.maxMessageBytes;
-    if (!isUsual) return undefined;
+    if (!isUsual || !this.#gateway.mayAnswer?.(headers)) return undefined;
     const [, office = "", query = ""] = TARGET.exec(url.slice(path.length)) ??
       [];
     return isOfficeName(office) && this.#hosts.has(incoming)

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import { once } from "node:events";
 import { request } from "node:http";
+import { readLoneCall } from "../../../mcp/http/quick_message.ts";
 import { fixtureHere } from "../../support/computer/fixture_here.ts";
 import { CLIENTS, isCancelled } from "../../support/mcp/clients.ts";
 import {
@@ -71,6 +72,13 @@ const fixture = () => ({
   fix: fixtureHere({
     extraTools: [
       { ...TOOL, name: "list", outputSchema: { type: "array" } },
+      {
+        name: "city",
+        inputSchema: {
+          type: "object",
+          properties: { city: { type: "string", "x-mcp-header": "City" } },
+        },
+      },
     ],
   }),
 });
@@ -140,13 +148,122 @@ Deno.test("lists of tools are answered by the quick door, and pages of them", as
   assertEquals((await bothWays(served, headers, wrong)).isQuick, false);
 });
 
+/** The headers of a call without a session. */
+const LONE = {
+  "mcp-protocol-version": "2026-07-28",
+  "mcp-method": "tools/call",
+  "mcp-name": "pc__echo",
+};
+const VERSION = "io.modelcontextprotocol/protocolVersion";
+const INFO = "io.modelcontextprotocol/clientInfo";
+const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+const ENVELOPE = {
+  [VERSION]: "2026-07-28",
+  [CAPABILITIES]: {},
+  [INFO]: { name: "raw", version: "1" },
+};
+
+/** A call without a session. */
+const lone = (meta: object = {}, params: object = {}) =>
+  message(7, "tools/call", {
+    name: "pc__echo",
+    arguments: { text: "hello" },
+    ...params,
+    _meta: { ...ENVELOPE, ...meta },
+  });
+
+/** Calls without a session: what differs in their headers, their body, and whether that is for the quick door. */
+const LONE_CALLS: readonly (readonly [object, string, boolean])[] = [
+  [{}, lone(), true],
+  [{}, lone({ own: { a: 1 } }), true],
+  [{}, lone({ [CAPABILITIES]: { elicitation: {}, roots: {} } }), true],
+  [{}, lone({ [CAPABILITIES]: { elicitation: 1 } }), false],
+  [{}, lone({ [CAPABILITIES]: undefined }), false],
+  [{}, lone({ [INFO]: undefined }), true],
+  [{}, lone({ [INFO]: { name: "raw" } }), false],
+  [{}, lone({ [VERSION]: "2025-11-25" }), false],
+  [{}, lone({ [VERSION]: "2027-01-01" }), false],
+  [{}, lone({ [VERSION]: 1 }), false],
+  [{}, lone({ "io.modelcontextprotocol/logLevel": "debug" }), false],
+  [{}, lone({ "io.modelcontextprotocol/logLevel": "loud" }), false],
+  [{}, lone({ progressToken: {} }), false],
+  [{}, lone({}, { arguments: 1 }), false],
+  [{}, lone({}, { name: "pc__fail" }), false],
+  [{ "mcp-name": "pc__fail" }, lone({}, { name: "pc__fail" }), true],
+  [{ "mcp-name": "pc__meta" }, lone({}, { name: "pc__meta" }), true],
+  [{ "mcp-name": "pc__none" }, lone({}, { name: "pc__none" }), true],
+  [{ "mcp-name": "pc__ask" }, lone({}, { name: "pc__ask" }), true],
+  [{ "mcp-name": "=?base64?cGNfX2VjaG8=?=" }, lone(), false],
+  [{ "mcp-method": "tools/list" }, lone(), false],
+  [{ "mcp-protocol-version": "2025-11-25" }, lone(), false],
+  [{ accept: "application/json" }, lone(), true],
+  [{ "mcp-name": "pc__city" }, lone({}, { name: "pc__city" }), true],
+  [
+    { "mcp-name": "pc__city", "mcp-param-city": "Ulm" },
+    lone({}, { name: "pc__city", arguments: { city: "Ulm" } }),
+    true,
+  ],
+  [
+    { "mcp-name": "pc__city", "mcp-param-city": "Bonn" },
+    lone({}, { name: "pc__city", arguments: { city: "Ulm" } }),
+    true,
+  ],
+  [
+    { "mcp-name": "pc__city" },
+    lone({}, { name: "pc__city", arguments: { city: "Ulm" } }),
+    true,
+  ],
+];
+
+Deno.test("every call without a session has the same answer by the quick door and by the app", async () => {
+  await using served = await startGateway({ servers: fixture() });
+  await post(served.url, { body: INITIALIZE }); // its office is open
+  for (const [headers, body, expected] of LONE_CALLS) {
+    const all = { ...LONE, ...headers };
+    for (const _ of ["first", "known"]) await bothWays(served, all, body);
+    const isRead = readLoneCall(JSON.parse(body), all) !== undefined;
+    assertEquals(isRead, expected, JSON.stringify(headers) + body);
+  }
+});
+
+Deno.test("whatever the envelope of a call is made of, it has the same answer by the quick door and by the app", async () => {
+  await using served = await startGateway();
+  await post(served.url, { body: INITIALIZE });
+  const values = fc.oneof(
+    fc.constantFrom<unknown>(undefined, null, 1, "", [], {}, "2026-07-28"),
+    fc.dictionary(
+      fc.constantFrom("name", "version", "elicitation", "extensions", "form"),
+      fc.constantFrom<unknown>("x", 1, {}, [], { form: {} }, { a: {} }),
+    ),
+  );
+  const envelope = fc.record({
+    [VERSION]: fc.oneof({ weight: 9, arbitrary: fc.constant("2026-07-28") }, {
+      weight: 1,
+      arbitrary: values,
+    }),
+    [CAPABILITIES]: values,
+    [INFO]: fc.oneof(fc.constant({ name: "a", version: "1" }), values),
+    progressToken: fc.constantFrom<unknown>(undefined, undefined, null, {}),
+  });
+  let quick = 0;
+  await fc.assert(
+    fc.asyncProperty(envelope, async (meta) => {
+      const body = lone(meta);
+      await bothWays(served, LONE, body);
+      if (readLoneCall(JSON.parse(body), LONE)) quick++;
+    }),
+    { numRuns: 200 },
+  );
+  assert(quick > 5, `${quick}`);
+});
+
 /** Parts of messages, of which few make a valid one. */
 const PARTS = {
   jsonrpc: [...Array(9).fill('"2.0"'), '"1.0"', "null"],
   id: [...Array(9).fill("7"), '"a"', '""', "-0", "1e3", "1e400", "null", "[7]"],
   method: [...Array(9).fill('"tools/call"'), '"tools/list"', '"ping"', '"x"'],
   params: ["{", "[", "null", "7"],
-  name: ['"pc__echo"', '"pc__echo"', '"pc__none"', '""', "7", "null"],
+  name: [...Array(9).fill('"pc__echo"'), '"pc__none"', '""', "7", "null"],
   arguments: [
     "{}",
     '{"text":"a"}',
@@ -185,8 +302,8 @@ const messages: fc.Arbitrary<string> = fc.tuple(
   fc.tuple(
     fc.option(partOf("name"), { nil: undefined, freq: 9 }),
     fc.option(partOf("arguments"), { nil: undefined }),
-    fc.option(partOf("_meta"), { nil: undefined }),
-    fc.option(partOf("cursor"), { nil: undefined, freq: 1 }),
+    fc.option(partOf("_meta"), { nil: undefined, freq: 2 }),
+    fc.option(partOf("cursor"), { nil: undefined, freq: 2 }),
   ).map(object),
   fc.constantFrom("params", "params", "params", "none", "twice", "more"),
 ).map(([head, params, kind]) =>
@@ -305,6 +422,29 @@ for (const [way, more] of Object.entries(WAYS)) {
     await post(served.url, { method: "DELETE", headers });
     await isCancelled(client.call("pc__slow_aborted"));
     assertEquals((await running).messages, []);
+    await client.terminate();
+  });
+
+  Deno.test(`${way}: a call without a session is cancelled when its client goes`, async () => {
+    await using served = await startGateway({ servers: fixture() });
+    await using client = await CLIENTS["v2, 2025"]!(served);
+    const abort = new AbortController();
+    const body = lone({}, { name: "pc__slow", arguments: {} });
+    const sent = fetch(served.url, {
+      method: "POST",
+      body: more === BY_THE_APP ? new Blob([body]).stream() : body,
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...LONE,
+        "mcp-name": "pc__slow",
+      },
+      signal: abort.signal,
+    }).catch(() => {});
+    await client.call("pc__slow_began");
+    abort.abort();
+    await isCancelled(client.call("pc__slow_aborted"));
+    await sent;
     await client.terminate();
   });
 

@@ -15,6 +15,7 @@ import {
   officeMcp,
   type OfficeMcpOptions,
 } from "../../../mcp/mod.ts";
+import { areUsual } from "../../../mcp/http/quick_message.ts";
 import { type OpenOffice, openOffice } from "../../../mcp/open_office.ts";
 import { QuickDoor } from "../../../server/doors/quick_door.ts";
 import { newServer } from "../../../server/http/listen.ts";
@@ -72,7 +73,11 @@ export async function serveOffice({ mcp, servers, computer, office }: {
 /** Answers requests of an office as a Server does: usual ones by its quick door. */
 function listenerOf(http: OpenOffice["http"]): Parameters<typeof newServer>[0] {
   const door: QuickDoor = new QuickDoor(
-    { path: "", answer: (post, caller) => http.answer(post, caller) },
+    {
+      path: "",
+      mayAnswer: areUsual,
+      answer: (post, caller) => http.answer(post, caller),
+    },
     { admit: () => Promise.resolve({ office: "" }) },
     {
       hosts: undefined,
