@@ -8,11 +8,7 @@
  */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import {
-  jsonBytes,
-  whyTooDeep,
-  whyTooLarge,
-} from "../../client/message_limits.ts";
+import { whyTooDeep, whyTooLarge } from "../../client/message_limits.ts";
 import { RESULT_KIND, writeHandle } from "../blobs/blobs.ts";
 import type { BlobStore } from "../blobs/store.ts";
 import { isBase64, reasonOf } from "../util/values.ts";
@@ -323,7 +319,11 @@ export interface MeasuredResult {
 export function measureResult(result: CallToolResult): MeasuredResult {
   const why = whyTooDeep(result);
   const sendable = why === undefined ? result : unsendable(why);
-  return { result: sendable, bytes: jsonBytes(sendable) };
+  // Counting bytes takes a fifth of the time of encoding them.
+  return {
+    result: sendable,
+    bytes: Buffer.byteLength(JSON.stringify(sendable)),
+  };
 }
 
 /** Replaces a result that is too large for the Server with an error (protocol §9). */

@@ -48,7 +48,7 @@ export interface LoneCall extends QuickMessage {
 }
 
 /** The revisions that have sessions. */
-const SESSION_VERSIONS: ReadonlySet<string | undefined> = new Set(
+const SESSION_VERSIONS: ReadonlySet<string> = new Set(
   SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version < "2026"),
 );
 /** The revision that has none. */
@@ -63,8 +63,12 @@ export function areOfSession(headers: IncomingHttpHeaders): boolean {
   const version = headers["mcp-protocol-version"];
   return typeof headers["mcp-session-id"] === "string" &&
     headers["mcp-method"] === undefined &&
-    (version === undefined || SESSION_VERSIONS.has(String(version)));
+    isSessionVersion(version?.toString());
 }
+
+/** Whether a revision has sessions; a request without one has that of its session. */
+export const isSessionVersion = (version: string | undefined): boolean =>
+  version === undefined || SESSION_VERSIONS.has(version);
 
 const areOfCall = (headers: IncomingHttpHeaders): boolean =>
   headers["mcp-protocol-version"] === LONE_VERSION &&

@@ -1,25 +1,25 @@
 /**
  * Sessions of clients of MCP 2025-11-25 and before.
  *
- * The first request, `initialize`, makes a server and a transport, which later ones find by their
- * `Mcp-Session-Id`. When no request or stream is open, two timers run: one cancels the calls
- * of a client that is gone, one ends the session.
+ * The first request, `initialize`, opens a session, which later ones find by their `Mcp-Session-Id`. When no
+ * request or stream is open, two timers run: one cancels the calls of a client that is gone, one ends the
+ * session.
  *
  * @module
  */
 import {
   isInitializeRequest,
-  type Server,
   type ServerEvent,
 } from "@modelcontextprotocol/server";
-import { createOfficeServer, notifyClient } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { toAuthInfo } from "./caller.ts";
 import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
 import type { QuickAnswers } from "./quick_answer.ts";
 import type { QuickMessage } from "./quick_message.ts";
 import { RunningAnswers } from "./running_answers.ts";
-import { type Message, SessionTransport } from "./session_transport.ts";
+import { SessionServer } from "./session_server.ts";
+import type { Message } from "./session_transport.ts";
+import { IdleTimer } from "../../shared/idle_timer.ts";
 import type { GatewayPost } from "../../shared/gateway.ts";
 
 /** A POST with a request of a session. */
@@ -108,25 +108,20 @@ export class Sessions {
   }
 }
 
-/**
- * The session of one client of MCP 2025-11-25 or before: its server, and the transport that HTTP
- * requests with its `Mcp-Session-Id` go to.
- */
+/** The session of one client of MCP 2025-11-25 or before, which its requests find by their `Mcp-Session-Id`. */
 class Session {
   /** Who has opened it, and alone may use it. */
   readonly principal: string | undefined;
   readonly #id: string;
-  readonly #parts: ServerParts;
-  readonly #transport: SessionTransport;
+  readonly #server: SessionServer;
   /** Answers past the server. */
   readonly #running: RunningAnswers;
-  /** Answers the client, from its first request on. */
-  #server: Server | undefined;
+  readonly #abandoned: IdleTimer;
+  readonly #unused: IdleTimer;
   /** Aborted when the client has no open stream any more; another one follows. */
   #calls = new AbortController();
   /** Requests that are not answered to their end, streams included. */
   #open = 0;
-  #timers: ReturnType<typeof setTimeout>[] = [];
   #hasEnded = false;
 
   /** @param ended called at its end */
@@ -136,22 +131,25 @@ class Session {
     principal: string | undefined,
     ended: () => void,
   ) {
+    const { sessionIdleMs, abandonedMs } = parts.options;
     this.#id = id;
-    this.#parts = parts;
-    this.#running = new RunningAnswers(parts);
     this.principal = principal;
-    this.#transport = new SessionTransport({ sessionIdGenerator: () => id });
-    this.#transport.onclose = () => {
+    this.#running = new RunningAnswers(parts);
+    this.#abandoned = new IdleTimer(() => this.#abandon(), abandonedMs);
+    this.#unused = new IdleTimer(() => void this.close(), sessionIdleMs);
+    const cancelled = () => this.#calls.signal;
+    this.#server = new SessionServer({ ...parts, cancelled }, id, () => {
       this.#hasEnded = true;
-      this.#stopTimers();
+      this.#abandoned.stop();
+      this.#unused.stop();
       this.#running.cancelAll("The session has ended");
       ended();
-    };
+    });
   }
 
   /** Whether its client is known, and can go on. */
   get isOpen(): boolean {
-    return this.#server?.getClientVersion() !== undefined && !this.#hasEnded;
+    return this.#server.client !== undefined;
   }
 
   /** Whether no request or stream is open. */
@@ -161,75 +159,59 @@ class Session {
 
   /** Notifies the client of a change, if it has a stream for that. */
   notify(event: ServerEvent): void {
-    if (this.#server) notifyClient(this.#server, event);
+    this.#server.notify(event);
   }
 
   /** Answers a request past the server, which makes the answer where the result is unusual. */
   answer({ headers, outgoing, message }: SessionPost, all: QuickAnswers): void {
+    const { principal } = this;
     this.#begin();
     const answer = all.begin(outgoing, message.id, {
       "mcp-session-id": this.#id,
     });
     answer.onOver(() => this.#end());
-    const client = {
-      principal: this.principal,
-      info: this.#server?.getClientVersion(),
-      capabilities: this.#server?.getClientCapabilities(),
-    };
-    const serve = (request: Request) =>
-      this.serve(request, {
-        parsedBody: message.json,
-        ...toAuthInfo(this.principal),
-      });
-    this.#running.run({ message, headers, client, answer, serve });
+    const more = { parsedBody: message.json, ...toAuthInfo(principal) };
+    const { info, capabilities } = this.#server.client ?? {};
+    this.#running.run({
+      message,
+      headers,
+      client: { principal, info, capabilities },
+      answer,
+      serve: (request) => this.serve(request, more),
+    });
   }
 
   /** Answers one HTTP request of the client. */
   async serve(request: Request, message: Message): Promise<Response> {
     this.#running.saw(message.parsedBody);
     this.#begin();
-    const answer = async () => {
-      if (!this.#server) await this.#connect();
-      return await this.#transport.handleRequest(request, message);
-    };
+    const answer = () => this.#server.handle(request, message);
     return await untilEnd(answer, () => this.#end());
   }
 
   /** Ends the session and cancels its calls. */
   close(): Promise<void> {
-    return this.#transport.close();
-  }
-
-  async #connect(): Promise<void> {
-    const cancelled = () => this.#calls.signal;
-    this.#server = await createOfficeServer({ ...this.#parts, cancelled });
-    await this.#transport.serve(this.#server);
+    return this.#server.close();
   }
 
   #begin(): void {
-    this.#open++;
-    this.#stopTimers();
+    if (this.#open++ > 0) return;
+    this.#abandoned.begin();
+    this.#unused.begin();
   }
 
   #end(): void {
-    if (--this.#open === 0) this.#startTimers();
+    if (--this.#open > 0 || this.#hasEnded) return;
+    this.#server.rest();
+    this.#abandoned.end();
+    this.#unused.end();
   }
 
-  #startTimers(): void {
-    if (this.#hasEnded) return;
-    const { sessionIdleMs, abandonedMs } = this.#parts.options;
-    this.#timers = [
-      setTimeout(() => {
-        const why = "The client listens no more";
-        this.#calls.abort(new Error(why));
-        this.#calls = new AbortController();
-        this.#running.cancelAll(why);
-      }, abandonedMs),
-      setTimeout(() => void this.close(), sessionIdleMs),
-    ];
-  }
-
-  #stopTimers(): void {
-    this.#timers.splice(0).forEach(clearTimeout);
+  /** Cancels the calls of a client that has no open stream. */
+  #abandon(): void {
+    const why = "The client listens no more";
+    this.#calls.abort(new Error(why));
+    this.#calls = new AbortController();
+    this.#running.cancelAll(why);
   }
 }

@@ -257,6 +257,45 @@ Deno.test("whatever the envelope of a call is made of, it has the same answer by
   assert(quick > 5, `${quick}`);
 });
 
+Deno.test("a session answers the same before and after it has needed a server of the MCP SDK", async () => {
+  await using served = await startGateway();
+  const notice = JSON.stringify({
+    jsonrpc: "2.0",
+    method: "notifications/initialized",
+  });
+  const headers = [
+    {},
+    { "mcp-protocol-version": "1999-01-01" },
+    { accept: "application/json" },
+    { accept: "*/*" },
+  ];
+  const list = message(7, "prompts/list");
+  const fresh = [];
+  const used = [];
+  for (const more of headers) {
+    const session = await openSession(served);
+    const tell = async () =>
+      readAnswer(
+        await post(served.url, {
+          body: notice,
+          headers: { ...session, ...more },
+        }),
+      );
+    const { session: _, ...first } = await tell();
+    fresh.push(first);
+    // Both need the server, which gets what the client has said of itself.
+    const both = await Promise.all(
+      [1, 2].map(() => post(served.url, { body: list, headers: session })),
+    );
+    const [one, other] = both.map(readAnswer);
+    assertEquals(one, other);
+    assertEquals(one?.messages[0]?.result, { prompts: [] });
+    used.push(await tell().then(({ session: _, ...then }) => then));
+  }
+  assertEquals(fresh, used);
+  assertEquals(used.map(({ status }) => status), [202, 400, 406, 202]);
+});
+
 /** Parts of messages, of which few make a valid one. */
 const PARTS = {
   jsonrpc: [...Array(9).fill('"2.0"'), '"1.0"', "null"],
