@@ -10,7 +10,6 @@ import type { GatewaySeats } from "./gateway_seats.ts";
 import type { CallSource, Gateway, GatewayHost } from "../../shared/gateway.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import type { Identity } from "../shared/identity.ts";
-import { ErrorCode } from "../../protocol/mod.ts";
 import { isOfficeName, OFFICE_NAME_RULE } from "../../protocol/names.ts";
 import { errorPayloadOf } from "../shared/payload.ts";
 import { type Exchange, isEncoded, notFound, refusal } from "../shared/http.ts";
