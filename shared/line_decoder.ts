@@ -42,6 +42,9 @@ export interface LongLine {
 /** Bytes of a long line that are kept at either end. */
 export const END_BYTES = 4_096;
 
+/** Bytes of a buffer that is kept for the next line: to allocate one for each keeps the garbage collector busy. */
+const KEPT_BYTES = 2 ** 18;
+
 /** Bytes after which a line counts as endless. */
 const ENDLESS_BYTES = 2 ** 30;
 
@@ -134,9 +137,11 @@ export class LineDecoder {
     this.#length = length;
   }
 
-  /** Frees the buffer at once, since a large one should not wait for the garbage collector. */
+  /** Frees a large buffer at once, since it should not wait for the garbage collector. */
   #drop(): void {
-    this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(0));
+    if (this.#buffer.length > KEPT_BYTES) {
+      this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(0));
+    }
     this.#length = 0;
   }
 
