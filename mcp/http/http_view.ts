@@ -11,6 +11,7 @@ import { type McpCaller, toAuthInfo } from "./caller.ts";
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
 import { keptAlive } from "./kept_alive.ts";
 import { headerMismatch } from "../../protocol/mcp/param_headers.ts";
+import type { SmcpAgent } from "../../agent/mod.ts";
 import { QuickAnswers } from "./quick_answer.ts";
 import {
   areOfSession,
@@ -18,7 +19,7 @@ import {
   readLoneCall,
   readQuickMessage,
 } from "./quick_message.ts";
-import { RunningAnswers } from "./running_answers.ts";
+import { type Caller, RunningAnswers } from "./running_answers.ts";
 import type { Message } from "./session_transport.ts";
 import { Sessions } from "./sessions.ts";
 import { subscribeIn } from "../office/resources.ts";
@@ -77,31 +78,33 @@ export class HttpView {
     const message = isOfSession ? readQuickMessage(json) : undefined;
     const call = isOfSession ? undefined : readLoneCall(json, headers);
     if (message === undefined && call === undefined) return false;
+    let agent: SmcpAgent;
     try {
-      await this.#parts.view.ready();
+      agent = await this.#parts.view.ready();
     } catch {
       return false;
     }
+    const caller = { agent, principal };
     if (message) {
-      return this.#sessions.answer({ headers, outgoing, message }, principal);
+      return this.#sessions.answer({ headers, outgoing, message }, caller);
     }
     return call !== undefined &&
-      this.#call({ headers, outgoing }, call, principal);
+      this.#call({ headers, outgoing }, call, caller);
   }
 
   /** Answers a call without a session, if its headers repeat its arguments; returns whether it does. */
   #call(
     { headers, outgoing }: Pick<GatewayPost, "headers" | "outgoing">,
     message: LoneCall,
-    principal: string | undefined,
+    caller: Caller,
   ): boolean {
     const repeated = { get: (name: string) => headerOf(headers, name) };
     if (refuseHeaders(repeated, message.json, this.#parts)) return false;
-    const more = { parsedBody: message.json, ...toAuthInfo(principal) };
+    const more = { parsedBody: message.json, ...toAuthInfo(caller.principal) };
     this.#running.run({
       message,
       headers,
-      client: { ...message.client, principal },
+      client: { ...message.client, ...caller },
       answer: this.#answers.begin(outgoing, message.id, {}),
       endsWithClient: true,
       serve: (request) => this.#modern.fetch(request, more),

@@ -15,7 +15,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { IncomingHttpHeaders } from "node:http";
 import { acceptsBoth } from "./guards.ts";
-import type { CallingClient } from "../office/begun_call.ts";
+import type { Introduction } from "../office/begun_call.ts";
 import { isRecord } from "../../protocol/names.ts";
 
 /** A request that is certainly valid. */
@@ -44,7 +44,7 @@ type CallParams = CallToolRequest["params"];
 /** A call of a client without a session, which introduces itself in each. */
 export interface LoneCall extends QuickMessage {
   readonly request: QuickCall;
-  readonly client: Omit<CallingClient, "principal">;
+  readonly client: Introduction;
 }
 
 /** The revisions that have sessions. */
@@ -116,13 +116,13 @@ const MAX_CLIENTS = 1_000;
 const MAX_CLIENT_TEXT = 2_000;
 
 /** What the MCP SDK has accepted clients to say of themselves, as texts. */
-const knownClients = new Map<string, LoneCall["client"] | undefined>();
+const knownClients = new Map<string, Introduction | undefined>();
 
 /** Returns how a client introduces itself; `undefined` where the MCP SDK does not accept that, or tasks are asked for. */
 function knownClient(
   info: unknown,
   capabilities: unknown,
-): LoneCall["client"] | undefined {
+): Introduction | undefined {
   const text = JSON.stringify({ info, capabilities }); // one may be absent
   if (knownClients.has(text)) return knownClients.get(text);
   if (text.length > MAX_CLIENT_TEXT) return undefined;
@@ -135,7 +135,7 @@ function knownClient(
 function readClient(
   info: unknown,
   capabilities: unknown,
-): LoneCall["client"] | undefined {
+): Introduction | undefined {
   const _meta = {
     [PROTOCOL_VERSION_META_KEY]: LONE_VERSION,
     [CLIENT_CAPABILITIES_META_KEY]: capabilities,
@@ -146,8 +146,8 @@ function readClient(
   const { extensions } = Object(capabilities);
   if (kind !== "modern" || TASKS in Object(extensions)) return undefined;
   return {
-    info: info as LoneCall["client"]["info"],
-    capabilities: capabilities as LoneCall["client"]["capabilities"],
+    info: info as Introduction["info"],
+    capabilities: capabilities as Introduction["capabilities"],
   };
 }
 

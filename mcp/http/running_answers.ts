@@ -25,6 +25,9 @@ import { answerCall, listTools, outputSchemaOf } from "../office/tools.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { swapRemove } from "../../shared/deadlines.ts";
 
+/** Who sends a request, and the Agent that it is for. */
+export type Caller = Pick<CallingClient, "agent" | "principal">;
+
 /** A request, and how it is answered. */
 export interface Running {
   readonly message: QuickMessage;

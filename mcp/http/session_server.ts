@@ -15,12 +15,9 @@ import {
 import { acceptsBoth } from "./guards.ts";
 import { isSessionVersion } from "./quick_message.ts";
 import { type Message, SessionTransport } from "./session_transport.ts";
-import type { CallingClient } from "../office/begun_call.ts";
+import type { Introduction } from "../office/begun_call.ts";
 import { createOfficeServer, notifyClient } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
-
-/** How a client has introduced itself. */
-type Introduction = Omit<CallingClient, "principal">;
 
 /** A request like the one that the SDK has answered; the path is of no account. */
 const again = (): Request =>

@@ -16,7 +16,8 @@ import { toAuthInfo } from "./caller.ts";
 import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
 import type { QuickAnswers } from "./quick_answer.ts";
 import type { QuickMessage } from "./quick_message.ts";
-import { RunningAnswers } from "./running_answers.ts";
+import { type Caller, RunningAnswers } from "./running_answers.ts";
+import type { CallingClient, Introduction } from "../office/begun_call.ts";
 import { SessionServer } from "./session_server.ts";
 import type { Message } from "./session_transport.ts";
 import { IdleTimer } from "../../shared/idle_timer.ts";
@@ -59,12 +60,14 @@ export class Sessions {
   }
 
   /** Answers a request past the MCP SDK, where its session can; returns whether it does. */
-  answer(post: SessionPost, principal: string | undefined): boolean {
+  answer(post: SessionPost, caller: Caller): boolean {
     const id = String(post.headers["mcp-session-id"]);
     const session = this.#sessions.get(id);
-    if (session?.principal !== principal || !session?.isOpen) return false;
+    const isOwn = session?.principal === caller.principal;
+    const client = isOwn ? session?.client : undefined;
+    if (session === undefined || client === undefined) return false;
     useAt(this.#sessions, id);
-    session.answer(post, this.#answers);
+    session.answer(post, { ...client, ...caller }, this.#answers);
     return true;
   }
 
@@ -147,9 +150,9 @@ class Session {
     });
   }
 
-  /** Whether its client is known, and can go on. */
-  get isOpen(): boolean {
-    return this.#server.client !== undefined;
+  /** How its client has introduced itself; `undefined` where it cannot go on. */
+  get client(): Introduction | undefined {
+    return this.#server.client;
   }
 
   /** Whether no request or stream is open. */
@@ -163,19 +166,21 @@ class Session {
   }
 
   /** Answers a request past the server, which makes the answer where the result is unusual. */
-  answer({ headers, outgoing, message }: SessionPost, all: QuickAnswers): void {
-    const { principal } = this;
+  answer(
+    { headers, outgoing, message }: SessionPost,
+    client: CallingClient,
+    all: QuickAnswers,
+  ): void {
     this.#begin();
     const answer = all.begin(outgoing, message.id, {
       "mcp-session-id": this.#id,
     });
     answer.onOver(() => this.#end());
-    const more = { parsedBody: message.json, ...toAuthInfo(principal) };
-    const { info, capabilities } = this.#server.client ?? {};
+    const more = { parsedBody: message.json, ...toAuthInfo(this.principal) };
     this.#running.run({
       message,
       headers,
-      client: { principal, info, capabilities },
+      client,
       answer,
       serve: (request) => this.serve(request, more),
     });

@@ -8,6 +8,7 @@
  * @module
  */
 import type * as Mcp from "@modelcontextprotocol/server";
+import type { SmcpAgent } from "../../agent/mod.ts";
 import type { Asked } from "./call.ts";
 import { acceptedBy, type CallQuestions, questionIn } from "./questions.ts";
 import type { ServerParts } from "./server_parts.ts";
@@ -15,10 +16,15 @@ import { Turn } from "./turn.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { onAbort } from "../../shared/async.ts";
 
-/** The client of a call, as it has introduced itself. */
+/** How a client has introduced itself. */
+export type Introduction = Pick<CallingClient, "info" | "capabilities">;
+
+/** The client of a call. */
 export interface CallingClient {
   /** Who it is authenticated as. */
   readonly principal: string | undefined;
+  /** The Agent by which it calls. */
+  readonly agent: SmcpAgent;
   /** Its program. */
   readonly info: Mcp.Implementation | undefined;
   readonly capabilities: Mcp.ClientCapabilities | undefined;
@@ -45,7 +51,7 @@ export class BegunCall {
     parts: Pick<ServerParts, "queue" | "options">,
     begin: (asked: Asked) => Promise<Result>,
   ) {
-    const { principal, info, capabilities } = client;
+    const { agent, principal, info, capabilities } = client;
     const turn = new Turn({ getClientVersion: () => info }, {
       mcpReq: this.#abort,
       http: { authInfo: principalInfo(principal) },
@@ -53,7 +59,7 @@ export class BegunCall {
     const accepts = acceptedBy(capabilities);
     const questions = accepts &&
       { input: { accepts }, toQuestion: this.#keepQuestion };
-    this.result = begin({ request, turn, questions });
+    this.result = begin({ request, turn, agent, questions });
   }
 
   /** Whether it was cancelled. */

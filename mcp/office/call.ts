@@ -39,6 +39,8 @@ export interface Asked {
   readonly request: Pick<Mcp.ServerContext["mcpReq"], "_meta" | "notify">;
   /** Its turn. */
   readonly turn: Turn;
+  /** The Agent, where the view has given it for this request already. */
+  readonly agent?: SmcpAgent | undefined;
   /** Lets the MCP server ask the client, if it can be asked. */
   readonly questions: CallQuestions | undefined;
 }

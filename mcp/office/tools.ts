@@ -93,7 +93,7 @@ export async function answerCall(
 ): Promise<Mcp.CallToolResult | Mcp.InputRequiredResult> {
   let agent: SmcpAgent;
   try {
-    agent = await view.ready();
+    agent = asked.agent ?? await view.ready();
   } catch (error) {
     return toFailure(error);
   }
