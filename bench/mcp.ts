@@ -126,7 +126,7 @@ class Running {
         ? { headers: session, body: JSON.stringify(call) }
         : modernRequest("tools/call", params);
       const answer = await post(this.#url, headers, body);
-      if (answer.body.length > count) return;
+      if (answer.body.includes(LETTERS) && answer.body.length > count) return;
       throw new Error(`${answer.status} ${answer.body.slice(0, 100)}`);
     };
   }
@@ -181,16 +181,25 @@ async function start(bridge: Bridge): Promise<Running> {
   const folder = temporaryFolder();
   const port = await freePort();
   const commands = await commandsOf(bridge, folder, port);
-  const children = commands.map(([command = "", ...args]) =>
-    spawn(command, { args, stdout: "null", stderr: "null", cwd: folder })
-  );
   const url = `http://127.0.0.1:${port}${bridge.path}`;
-  const running = new Running(children.map(({ pid }) => pid), url, bridge.tool);
+  const pids: number[] = [];
+  for (const [command = "", ...args] of commands) {
+    if (pids.length > 0) await inTime(() => fetch(url));
+    const { env = {} } = bridge;
+    const quiet = { stdout: "null", stderr: "null", cwd: folder } as const;
+    pids.push(spawn(command, { args, env, ...quiet }).pid);
+  }
+  const running = new Running(pids, url, bridge.tool);
+  await inTime(async () => await (await running.client("session"))(100));
+  return running;
+}
+
+/** Tries until it works. */
+async function inTime(run: () => Promise<unknown>): Promise<void> {
   const until = performance.now() + START_MS;
   for (;;) {
     try {
-      await (await running.client("session"))(100);
-      return running;
+      return void await run();
     } catch (error) {
       if (performance.now() > until) throw error;
       await pause(200);
@@ -198,6 +207,8 @@ async function start(bridge: Bridge): Promise<Running> {
   }
 }
 
+/** What each answer has. */
+const LETTERS = "x".repeat(100);
 /** How long a bridge may take to start. */
 const START_MS = 60_000;
 

@@ -33,10 +33,12 @@ interface Place {
   readonly folder: string;
 }
 
-/** Commands, of which the last one listens; the path of MCP there, and the tool's name. */
+/** Commands, of which the first one listens; the path of MCP there, and the tool's name. */
 export interface Bridge {
   readonly path: string;
   readonly tool: string;
+  /** Variables that it does not start without. */
+  readonly env?: Readonly<Record<string, string>>;
   commands(place: Place): Promise<(readonly string[])[]>;
 }
 
@@ -102,6 +104,10 @@ export const BRIDGES: Readonly<Record<string, Bridge>> = {
   "context-forge 1.0.7 (PyPI)": {
     path: "/mcp",
     tool: "letters",
+    env: {
+      JWT_SECRET_KEY: crypto.randomUUID().repeat(2),
+      AUTH_ENCRYPTION_SECRET: crypto.randomUUID().repeat(2),
+    },
     commands: async ({ node, server, port }) => [[
       await pythonWith(
         "context-forge",
@@ -125,12 +131,12 @@ export const BRIDGES: Readonly<Record<string, Bridge>> = {
       const file = await configured(place);
       return [
         main(
-          ...[join(ROOT, "computer/main.ts"), "run", "--url", url, "--yes"],
-          ...["--name", "home", "--office", "home", "--config", file],
-        ),
-        main(
           ...[join(ROOT, "server/main.ts"), "--mcp", "--no-limits"],
           ...["--port", `${place.port}`],
+        ),
+        main(
+          ...[join(ROOT, "computer/main.ts"), "run", "--url", url, "--yes"],
+          ...["--name", "home", "--office", "home", "--config", file],
         ),
       ];
     },
