@@ -2,21 +2,7 @@ import { Connection } from "../client/connection.ts";
 import { Emitter } from "../client/emitter.ts";
 import type { ConnectionState } from "../client/options.ts";
 import type { ClientProtocol } from "../client/options.ts";
-import type {
-  A2CSkillRef,
-  CallToolResult,
-  Desktop,
-  GetComputerConfigRet,
-  GetDPERet,
-  GetFinderRet,
-  GetPromptRet,
-  GetResourcesRet,
-  Prompt,
-  Resource,
-  ResourceContents,
-  SessionInfo,
-  SMCPTool,
-} from "../protocol/mod.ts";
+import type * as wire from "../protocol/mod.ts";
 import { checkNames } from "../shared/checks.ts";
 import { type FileToPut, type PutFile, putFile } from "./put_file.ts";
 import { getFile, type GotFile } from "./files.ts";
@@ -32,25 +18,7 @@ import {
   warnOf,
 } from "./events.ts";
 import * as queries from "./queries.ts";
-import {
-  AGENT_NAMES,
-  type AgentRequestOptions,
-  type CallToolOptions,
-  type FindToolOptions,
-  type GetDesktopOptions,
-  type GetDpeOptions,
-  type GetFileOptions,
-  type GetFinderOptions,
-  type GetPromptOptions,
-  type GetResourcesOptions,
-  type GetSkillOptions,
-  type OpenDocumentOptions,
-  type PutFileOptions,
-  REQUEST_NAMES,
-  type SmcpAgentOptions,
-  type TimedRequestOptions,
-  type WatchResourceOptions,
-} from "./options.ts";
+import * as ask from "./options.ts";
 import { keepRequests, Requests } from "./requests.ts";
 import { type SkillFile, skillFile } from "./skills.ts";
 
@@ -71,7 +39,7 @@ import { type SkillFile, skillFile } from "./skills.ts";
  */
 export class SmcpAgent implements AsyncDisposable {
   readonly #connection: Connection;
-  readonly #options: SmcpAgentOptions;
+  readonly #options: ask.SmcpAgentOptions;
   readonly #events = new Emitter<AgentEvents>(logThrown);
   readonly #catalogue: ToolCatalogue;
   readonly #requests: Requests;
@@ -85,8 +53,8 @@ export class SmcpAgent implements AsyncDisposable {
    *
    * @throws {TypeError} when an option is invalid, which it names
    */
-  constructor(options: SmcpAgentOptions) {
-    checkNames(options, AGENT_NAMES, "SmcpAgent");
+  constructor(options: ask.SmcpAgentOptions) {
+    checkNames(options, ask.AGENT_NAMES, "SmcpAgent");
     this.#options = options;
     const signed = { ...options, role: "agent" } as const;
     const connection = this.#connection = new Connection(signed, logThrown);
@@ -120,13 +88,21 @@ export class SmcpAgent implements AsyncDisposable {
   }
 
   /** The tools of each Computer in the office; a live view that is updated from the join on (protocol §9). */
-  get tools(): ReadonlyMap<string, readonly SMCPTool[]> {
+  get tools(): ReadonlyMap<string, readonly wire.SMCPTool[]> {
     return this.#catalogue.byComputer;
   }
 
   /** Why tools of a Computer are missing in {@linkcode tools}, in sentences; absent where none is. */
   get toolProblems(): ReadonlyMap<string, readonly string[]> {
     return this.#catalogue.problems;
+  }
+
+  /**
+   * How many MCP servers of a Computer start for the first time, whose tools may follow; absent for none,
+   * and where the Computer does not report it.
+   */
+  get startingServers(): ReadonlyMap<string, number> {
+    return this.#catalogue.starting;
   }
 
   /** Resolves once the tools of every known Computer are fetched, or failed to be. */
@@ -152,7 +128,7 @@ export class SmcpAgent implements AsyncDisposable {
    */
   findTool(
     name: string,
-    options: FindToolOptions = {},
+    options: ask.FindToolOptions = {},
   ): Promise<FoundTool> {
     return findTool(this, name, options);
   }
@@ -233,8 +209,8 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     tool: string,
     params: Record<string, unknown> = {},
-    options: CallToolOptions = {},
-  ): Promise<CallToolResult> {
+    options: ask.CallToolOptions = {},
+  ): Promise<wire.CallToolResult> {
     const call = { computer, tool_name: tool, params };
     return callTool(this.#calls, call, options);
   }
@@ -250,24 +226,24 @@ export class SmcpAgent implements AsyncDisposable {
   /** Fetches the tools of a Computer; {@linkcode tools} holds those already fetched. */
   getTools(
     computer: string,
-    options: AgentRequestOptions = {},
-  ): Promise<SMCPTool[]> {
+    options: ask.AgentRequestOptions = {},
+  ): Promise<wire.SMCPTool[]> {
     return queries.tools(this.#requests, computer, options);
   }
 
   /** Fetches the configuration of a Computer, without secrets (protocol §7). */
   getConfig(
     computer: string,
-    options: AgentRequestOptions = {},
-  ): Promise<GetComputerConfigRet> {
+    options: ask.AgentRequestOptions = {},
+  ): Promise<wire.GetComputerConfigRet> {
     return queries.config(this.#requests, computer, options);
   }
 
   /** Fetches the desktop: the windows of a Computer, rendered, most relevant first (protocol §8.1). */
   getDesktop(
     computer: string,
-    options: GetDesktopOptions = {},
-  ): Promise<Desktop[]> {
+    options: ask.GetDesktopOptions = {},
+  ): Promise<wire.Desktop[]> {
     return queries.desktop(this.#requests, computer, options);
   }
 
@@ -279,8 +255,8 @@ export class SmcpAgent implements AsyncDisposable {
    */
   followDesktop(
     computer: string,
-    options: GetDesktopOptions = {},
-  ): AsyncGenerator<Desktop[], void, void> {
+    options: ask.GetDesktopOptions = {},
+  ): AsyncGenerator<wire.Desktop[], void, void> {
     const fetch = () => this.getDesktop(computer, options);
     const on = this.on.bind(this);
     return followDesktop(computer, { fetch, on }, options);
@@ -294,8 +270,8 @@ export class SmcpAgent implements AsyncDisposable {
   getResources(
     computer: string,
     mcpServer: string,
-    options: GetResourcesOptions = {},
-  ): Promise<GetResourcesRet> {
+    options: ask.GetResourcesOptions = {},
+  ): Promise<wire.GetResourcesRet> {
     return queries.resources(this.#requests, computer, mcpServer, options);
   }
 
@@ -303,14 +279,14 @@ export class SmcpAgent implements AsyncDisposable {
   allResources(
     computer: string,
     mcpServer: string,
-    options: AgentRequestOptions = {},
-  ): AsyncGenerator<Resource, void, void> {
+    options: ask.AgentRequestOptions = {},
+  ): AsyncGenerator<wire.Resource, void, void> {
     return queries.allResources(this.#requests, computer, mcpServer, options);
   }
 
   /**
-   * Reads a resource of an MCP server: its contents, text or base64. Like the prompts an extension of
-   * this package: an older Server or Computer refuses it, or does not answer.
+   * Reads a resource of an MCP server: its contents, text or base64. Like prompts, templates, completions and
+   * instructions an extension of this package: an older Server or Computer refuses it, or does not answer.
    *
    * @throws {ProtocolError} 404 or 4014 the MCP server is not there or does not run, 4015 it offers no resources, 400 it has no such one
    */
@@ -318,8 +294,8 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     mcpServer: string,
     uri: string,
-    options: TimedRequestOptions = {},
-  ): Promise<ResourceContents[]> {
+    options: ask.TimedRequestOptions = {},
+  ): Promise<wire.ResourceContents[]> {
     const place = { computer, mcp_server: mcpServer, uri };
     return queries.readResource(this.#requests, place, options);
   }
@@ -334,7 +310,7 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     mcpServer: string,
     uri: string,
-    options: WatchResourceOptions = {},
+    options: ask.WatchResourceOptions = {},
   ): Promise<void> {
     const place = { computer, mcp_server: mcpServer, uri };
     return queries.watchResource(this.#requests, place, options);
@@ -343,8 +319,8 @@ export class SmcpAgent implements AsyncDisposable {
   /** Fetches the prompts of all running MCP servers of a Computer. */
   getPrompts(
     computer: string,
-    options: TimedRequestOptions = {},
-  ): Promise<Prompt[]> {
+    options: ask.TimedRequestOptions = {},
+  ): Promise<wire.Prompt[]> {
     return queries.prompts(this.#requests, computer, options);
   }
 
@@ -357,17 +333,48 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     mcpServer: string,
     name: string,
-    options: GetPromptOptions = {},
-  ): Promise<GetPromptRet> {
+    options: ask.GetPromptOptions = {},
+  ): Promise<wire.GetPromptRet> {
     const place = { computer, mcp_server: mcpServer, name };
     return queries.prompt(this.#requests, place, options);
+  }
+
+  /** Fetches the templates of URIs (RFC 6570) of all running MCP servers of a Computer, for {@linkcode readResource}. */
+  getResourceTemplates(
+    computer: string,
+    options: ask.TimedRequestOptions = {},
+  ): Promise<wire.ResourceTemplate[]> {
+    return queries.resourceTemplates(this.#requests, computer, options);
+  }
+
+  /**
+   * Completes an argument of a prompt, or a variable of a template, as an MCP server offers it.
+   *
+   * @throws {ProtocolError} as {@linkcode getPrompt}; 4015 it completes nothing
+   */
+  complete(
+    computer: string,
+    mcpServer: string,
+    what: Pick<wire.CompleteReq, "ref" | "argument" | "context">,
+    options: ask.TimedRequestOptions = {},
+  ): Promise<wire.Completion> {
+    const place = { computer, mcp_server: mcpServer, ...what };
+    return queries.complete(this.#requests, place, options);
+  }
+
+  /** Fetches the instructions for models of all running MCP servers of a Computer that have some. */
+  getInstructions(
+    computer: string,
+    options: ask.AgentRequestOptions = {},
+  ): Promise<wire.ServerInstructions[]> {
+    return queries.instructions(this.#requests, computer, options);
   }
 
   /** Fetches the skills of a Computer: names, descriptions and folders (protocol §8.6). */
   getSkills(
     computer: string,
-    options: AgentRequestOptions = {},
-  ): Promise<A2CSkillRef[]> {
+    options: ask.AgentRequestOptions = {},
+  ): Promise<wire.A2CSkillRef[]> {
     return queries.skills(this.#requests, computer, options);
   }
 
@@ -381,7 +388,7 @@ export class SmcpAgent implements AsyncDisposable {
   getSkill(
     computer: string,
     name: string,
-    options: GetSkillOptions = {},
+    options: ask.GetSkillOptions = {},
   ): Promise<SkillFile> {
     return skillFile(this.#requests, computer, name, options);
   }
@@ -394,9 +401,9 @@ export class SmcpAgent implements AsyncDisposable {
   openBlob(
     computer: string,
     handle: string,
-    options: AgentRequestOptions = {},
+    options: ask.AgentRequestOptions = {},
   ): ReadableStream<Uint8Array> {
-    checkNames(options, REQUEST_NAMES, "openBlob()");
+    checkNames(options, ask.REQUEST_NAMES, "openBlob()");
     const place = { requests: this.#requests, computer, handle };
     return openBlob(place, options.signal);
   }
@@ -415,7 +422,7 @@ export class SmcpAgent implements AsyncDisposable {
   putFile(
     computer: string,
     file: FileToPut,
-    options: PutFileOptions = {},
+    options: ask.PutFileOptions = {},
   ): Promise<PutFile> {
     return putFile(this.#requests, computer, file, options);
   }
@@ -436,7 +443,7 @@ export class SmcpAgent implements AsyncDisposable {
     computer: string,
     uri: string,
     path: string,
-    options: GetFileOptions = {},
+    options: ask.GetFileOptions = {},
   ): Promise<GotFile> {
     const tools = this.tools.get(computer) ?? [];
     return getFile(this.#requests, { computer, uri, path }, tools, options);
@@ -451,8 +458,8 @@ export class SmcpAgent implements AsyncDisposable {
   getDpe(
     computer: string,
     uri: string,
-    options: GetDpeOptions = {},
-  ): Promise<GetDPERet> {
+    options: ask.GetDpeOptions = {},
+  ): Promise<wire.GetDPERet> {
     return queries.dpe(this.#requests, { computer, uri }, options);
   }
 
@@ -477,7 +484,7 @@ export class SmcpAgent implements AsyncDisposable {
   openDocument(
     computer: string,
     uri: string,
-    options: OpenDocumentOptions = {},
+    options: ask.OpenDocumentOptions = {},
   ): Promise<OpenDocument> {
     const { documentHandlers: handlers } = this.#options;
     const session = () => this.#session;
@@ -488,13 +495,13 @@ export class SmcpAgent implements AsyncDisposable {
   /** Searches the documents of a Computer (protocol §8.4); an extension of this package, as {@linkcode getDpe} is. */
   getFinder(
     computer: string,
-    options: GetFinderOptions = {},
-  ): Promise<GetFinderRet> {
+    options: ask.GetFinderOptions = {},
+  ): Promise<wire.GetFinderRet> {
     return queries.finder(this.#requests, computer, options);
   }
 
   /** Lists the members of the office, including this Agent (protocol §4). */
-  listRoom(options: AgentRequestOptions = {}): Promise<SessionInfo[]> {
+  listRoom(options: ask.AgentRequestOptions = {}): Promise<wire.SessionInfo[]> {
     return queries.members(this.#requests, this.office, options);
   }
 }

@@ -149,14 +149,56 @@ export async function members(
 }
 
 /** Requests the contents of a resource. */
-export async function readResource(
+export const readResource = async (
   requests: Requests,
   place: Asked<typeof wire.READ_RESOURCE_EVENT>,
   options: TimedRequestOptions,
-): Promise<wire.ResourceContents[]> {
+): Promise<wire.ResourceContents[]> =>
+  (await readWhole(requests, place, options)).contents;
+
+/** Requests the contents of a resource, with the metadata of the MCP server's answer. */
+export async function readWhole(
+  requests: Requests,
+  place: Asked<typeof wire.READ_RESOURCE_EVENT>,
+  options: TimedRequestOptions,
+): Promise<wire.ReadResourceRet> {
   checkNames(options, TIMED_NAMES, "readResource()");
-  const event = wire.READ_RESOURCE_EVENT;
-  return (await extension(requests, event, place, options)).contents;
+  return await extension(requests, wire.READ_RESOURCE_EVENT, place, options);
+}
+
+/** Requests the templates of a Computer's resources. */
+export async function resourceTemplates(
+  requests: Requests,
+  computer: string,
+  options: TimedRequestOptions,
+): Promise<wire.ResourceTemplate[]> {
+  checkNames(options, TIMED_NAMES, "getResourceTemplates()");
+  const event = wire.GET_RESOURCE_TEMPLATES_EVENT;
+  const answer = await extension(requests, event, { computer }, options);
+  return answer.resource_templates;
+}
+
+/** Requests values for an argument of a prompt, or a variable of a template. */
+export async function complete(
+  requests: Requests,
+  place: Asked<typeof wire.COMPLETE_EVENT>,
+  options: TimedRequestOptions,
+): Promise<wire.Completion> {
+  checkNames(options, TIMED_NAMES, "complete()");
+  const event = wire.COMPLETE_EVENT;
+  return (await extension(requests, event, place, options)).completion;
+}
+
+/** Requests the instructions of a Computer's MCP servers. */
+export async function instructions(
+  requests: Requests,
+  computer: string,
+  options: AgentRequestOptions,
+): Promise<wire.ServerInstructions[]> {
+  checkNames(options, REQUEST_NAMES, "getInstructions()");
+  const event = wire.GET_INSTRUCTIONS_EVENT;
+  const answer = await extension(requests, event, { computer }, options);
+  return answer.instructions;
 }
 
 /** Requests the notifications of a resource's changes, or their end. */
@@ -223,7 +265,10 @@ type Extension =
   | typeof wire.READ_RESOURCE_EVENT
   | typeof wire.WATCH_RESOURCE_EVENT
   | typeof wire.GET_PROMPTS_EVENT
-  | typeof wire.GET_PROMPT_EVENT;
+  | typeof wire.GET_PROMPT_EVENT
+  | typeof wire.GET_RESOURCE_TEMPLATES_EVENT
+  | typeof wire.COMPLETE_EVENT
+  | typeof wire.GET_INSTRUCTIONS_EVENT;
 
 /** The part of a request that the caller gives. */
 type Asked<E extends keyof wire.ClientEvents> = Omit<

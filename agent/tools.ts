@@ -48,7 +48,9 @@ interface CatalogueOffice {
   /** Lists the Computers in the office. */
   list(): Promise<string[]>;
   /** Fetches the tools of one Computer. */
-  fetch(computer: string): Promise<Pick<GetToolsRet, "tools" | "problems">>;
+  fetch(
+    computer: string,
+  ): Promise<Pick<GetToolsRet, "tools" | "problems" | "starting">>;
   /** Called after each change; without tools when the Computer left. */
   changed(computer: string, tools: readonly SMCPTool[] | undefined): void;
   /** Called when tools could not be fetched; those known before stay. */
@@ -65,6 +67,7 @@ export class ToolCatalogue {
   readonly #office: CatalogueOffice;
   readonly #tools = new Map<string, readonly SMCPTool[]>();
   readonly #problems = new Map<string, readonly string[]>();
+  readonly #starting = new Map<string, number>();
   readonly #fetches = new Map<string, Fetch>();
   readonly #queue = new RequestQueue();
   #listing: Promise<void> | undefined;
@@ -82,6 +85,11 @@ export class ToolCatalogue {
   /** Why tools of a Computer are missing, where some are. */
   get problems(): ReadonlyMap<string, readonly string[]> {
     return this.#problems;
+  }
+
+  /** How many MCP servers of a Computer start for the first time, where some do. */
+  get starting(): ReadonlyMap<string, number> {
+    return this.#starting;
   }
 
   /** Starts over after a join: forgets Computers that left, fetches the tools of all others. */
@@ -122,6 +130,7 @@ export class ToolCatalogue {
   forget(computer: string): void {
     this.#fetches.delete(computer); // a pending answer is dropped
     this.#problems.delete(computer);
+    this.#starting.delete(computer);
     if (this.#tools.delete(computer)) {
       this.#office.changed(computer, undefined);
     }
@@ -148,8 +157,11 @@ export class ToolCatalogue {
     this.#fetches.set(computer, fetch);
     const current = () => this.#fetches.get(computer) === fetch;
     const request = this.#queue.run(() => this.#office.fetch(computer));
-    fetch.done = request.then(({ tools, problems = [] }) => {
+    fetch.done = request.then(({ tools, problems = [], starting = 0 }) => {
       if (!current()) return;
+      if (typeof starting === "number" && starting > 0) {
+        this.#starting.set(computer, starting);
+      } else this.#starting.delete(computer);
       this.#tools.set(computer, tools);
       if (problems.length > 0) this.#problems.set(computer, problems);
       else this.#problems.delete(computer);

@@ -22,7 +22,6 @@ import {
   type SMCPTool,
   TOOL_CALL_EVENT,
   UPDATE_CONFIG_EVENT,
-  UPDATE_RESOURCES_EVENT,
   UPDATE_SKILLS_EVENT,
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
@@ -183,14 +182,21 @@ export class ToolHost implements AsyncDisposable {
       resolver: undefined,
       office: undefined,
     };
-    host.on("serverState", (status) => events.emit("serverState", status));
+    const starting = new Set<string>();
+    host.on("serverState", (status) => {
+      const { state, bundleId } = status;
+      if (state === "starting") starting.add(bundleId);
+      // An Agent that waits for its tools goes on, also if there are none.
+      else if (starting.delete(bundleId)) changed(UPDATE_TOOL_LIST_EVENT);
+      events.emit("serverState", status);
+    });
     host.on("toolsChanged", () => {
       changed(UPDATE_TOOL_LIST_EVENT);
       events.emit("toolsChanged", undefined);
     });
     host.on("configChanged", configChanged);
-    host.on("resourcesChanged", () => changed(UPDATE_RESOURCES_EVENT));
-    host.on("promptsChanged", () => changed(UPDATE_RESOURCES_EVENT));
+    host.on("resourcesChanged", () => office()?.listChanged("resources"));
+    host.on("promptsChanged", () => office()?.listChanged("prompts"));
   }
 
   /** The definitions of `${input:ID}` placeholders; values can be set, and are never shown. */

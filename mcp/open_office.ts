@@ -15,6 +15,7 @@ import {
   type OfficeMcpOptions,
   resolveOptions,
 } from "./options.ts";
+import { TaskTable } from "./tasks/task_table.ts";
 import { Watches } from "./resources/watches.ts";
 
 /** An office as one MCP server, with all ways to it. */
@@ -32,12 +33,14 @@ export interface OpenOffice {
 /**
  * Makes an MCP server of the office that an Agent is in.
  *
+ * @param tasks where calls become tasks
  * @throws {RangeError} naming a number that is out of its range
  * @throws {TypeError} naming what cannot be used
  */
 export function openOffice(
   agent: SmcpAgent | AgentProvider,
   options: OfficeMcpOptions,
+  tasks: TaskTable = new TaskTable(),
 ): OpenOffice {
   checkNames(options, OFFICE_MCP_NAMES, "officeMcp()");
   const resolved = resolveOptions(options);
@@ -48,11 +51,13 @@ export function openOffice(
     view,
     queue: new RateQueue(resolved.callsPerSecond, resolved.maxCalls),
     states: createQuestionStates(),
+    tasks,
     options: resolved,
   };
   const http = new HttpViews(parts);
   const connections = new Set<StdioConnection>();
   const close = async () => {
+    tasks.close();
     const closing = [...connections].map((connection) => connection.close());
     await Promise.all([http.close(), ...closing]);
     view.close();

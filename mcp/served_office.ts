@@ -18,6 +18,7 @@ import type {
   OfficeMcpOptions,
   ResolvedGatewayOptions,
 } from "./options.ts";
+import { TaskTable } from "./tasks/task_table.ts";
 import { Seat, Uses } from "./seat.ts";
 import type {
   GatewayBody,
@@ -42,6 +43,7 @@ interface GatewayMcp {
 export type ServeOffice = (
   agent: AgentProvider,
   options: OfficeMcpOptions,
+  tasks: TaskTable,
 ) => GatewayMcp;
 
 /** An office that is served, with its seat. */
@@ -61,6 +63,8 @@ export class ServedOffice {
   readonly #requests = new Uses();
   /** Calls, reads and prompts, which may run on behind the response's headers. */
   readonly #calls = new Uses();
+  /** Tasks, which hold the seat even while they wait for answers of their clients. */
+  readonly #tasks = new Uses();
   /** Requests of commands, until their streams end: each command has one that holds the seat. */
   readonly #visits = new Uses();
   /** Which MCP clients have used the seat since it was taken: two at most, which is enough to know that they are several. */
@@ -87,6 +91,13 @@ export class ServedOffice {
     const { take } = seat;
     const admit = this.#admit;
     const maxBytes = host.maxMessageBytes;
+    const tasks = new TaskTable(() =>
+      endAll(
+        this.#clientUses.begin(),
+        this.#uses.begin(),
+        this.#tasks.begin(),
+      )
+    );
     this.#mcp = serve(take, {
       ...shown,
       admit: (call) => endAll(this.#clientUses.begin(), admit(call)),
@@ -96,7 +107,7 @@ export class ServedOffice {
       hosts: "*",
       origins: "*",
       maxBodyBytes: maxBytes,
-    });
+    }, tasks);
     const isWhole = shown.computer === undefined &&
       !shown.include?.length && !shown.exclude?.length;
     if (isWhole) this.#commands = new SeatDoor({ take, admit, maxBytes });
@@ -175,7 +186,11 @@ export class ServedOffice {
     }
     const isQuiet = await this.#requests.ended(MAKE_WAY_MS) &&
       await this.#calls.ended(MAKE_WAY_MS) &&
+      this.#tasks.count === 0 &&
       this.#requests.count + this.#visits.count === 0; // others may have begun meanwhile
+    if (this.#tasks.count > 0) {
+      return keep({ kind: "tasks", open: this.#tasks.count });
+    }
     if (!isQuiet) {
       const inFlight = Math.max(this.#calls.count, 1);
       return keep({ kind: "calls", inFlight });

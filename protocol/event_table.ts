@@ -10,6 +10,7 @@ import * as desktop from "./payloads/desktop.ts";
 import * as documents from "./payloads/documents.ts";
 import * as events from "./events.ts";
 import * as finder from "./payloads/finder.ts";
+import * as guidance from "./payloads/guidance.ts";
 import * as offices from "./payloads/offices.ts";
 import { parseCallToolResult } from "./payloads/tool_result.ts";
 import * as tools from "./payloads/tools.ts";
@@ -106,8 +107,17 @@ export const CLIENT_EVENTS: {
   [events.PUT_BLOB_EVENT]: { ...blobs.putBlob, bounds: PUTTING },
   [events.READ_RESOURCE_EVENT]: { ...resources.readResource, bounds: ASKING },
   [events.WATCH_RESOURCE_EVENT]: { ...resources.watchResource, bounds: ASKING },
+  [events.GET_RESOURCE_TEMPLATES_EVENT]: {
+    ...resources.getResourceTemplates,
+    bounds: ASKING,
+  },
   [events.GET_PROMPTS_EVENT]: { ...prompts.getPrompts, bounds: ASKING },
   [events.GET_PROMPT_EVENT]: { ...prompts.getPrompt, bounds: PROMPTING },
+  [events.COMPLETE_EVENT]: { ...guidance.complete, bounds: PROMPTING },
+  [events.GET_INSTRUCTIONS_EVENT]: {
+    ...guidance.getInstructions,
+    bounds: ASKING,
+  },
 };
 
 /** An event that the Server answers itself. */

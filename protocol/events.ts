@@ -8,6 +8,7 @@ import type * as blobs from "./payloads/blobs.ts";
 import type * as desktop from "./payloads/desktop.ts";
 import type * as documents from "./payloads/documents.ts";
 import type * as finder from "./payloads/finder.ts";
+import type * as guidance from "./payloads/guidance.ts";
 import type * as offices from "./payloads/offices.ts";
 import type { CallToolResult } from "./payloads/tool_result.ts";
 import type * as tools from "./payloads/tools.ts";
@@ -41,10 +42,16 @@ export const PUT_BLOB_EVENT = "client:put_blob";
 export const READ_RESOURCE_EVENT = "client:read_resource";
 /** Begins or ends to watch a resource of an MCP server; an extension of this package. */
 export const WATCH_RESOURCE_EVENT = "client:watch_resource";
+/** Lists the templates of URIs of a Computer's resources; an extension of this package. */
+export const GET_RESOURCE_TEMPLATES_EVENT = "client:get_resource_templates";
 /** Lists the prompts of a Computer; an extension of this package. */
 export const GET_PROMPTS_EVENT = "client:get_prompts";
 /** Gets a prompt of an MCP server; an extension of this package. */
 export const GET_PROMPT_EVENT = "client:get_prompt";
+/** Completes an argument of a prompt, or a variable of a template; an extension of this package. */
+export const COMPLETE_EVENT = "client:complete";
+/** Gets the instructions of a Computer's MCP servers; an extension of this package. */
+export const GET_INSTRUCTIONS_EVENT = "client:get_instructions";
 
 /** Joins an office. */
 export const JOIN_OFFICE_EVENT = "server:join_office";
@@ -148,6 +155,11 @@ export interface ClientEvents {
     request: resources.WatchResourceReq;
     answer: resources.WatchResourceRet;
   };
+  /** Lists the templates of URIs of a Computer's resources; an extension of this package. */
+  [GET_RESOURCE_TEMPLATES_EVENT]: {
+    request: resources.GetResourceTemplatesReq;
+    answer: resources.GetResourceTemplatesRet;
+  };
   /** Lists the prompts of a Computer; an extension of this package. */
   [GET_PROMPTS_EVENT]: {
     request: prompts.GetPromptsReq;
@@ -157,6 +169,16 @@ export interface ClientEvents {
   [GET_PROMPT_EVENT]: {
     request: prompts.GetPromptReq;
     answer: prompts.GetPromptRet;
+  };
+  /** Completes an argument of a prompt, or a variable of a template; an extension of this package. */
+  [COMPLETE_EVENT]: {
+    request: guidance.CompleteReq;
+    answer: guidance.CompleteRet;
+  };
+  /** Gets the instructions of a Computer's MCP servers; an extension of this package. */
+  [GET_INSTRUCTIONS_EVENT]: {
+    request: guidance.GetInstructionsReq;
+    answer: guidance.GetInstructionsRet;
   };
 }
 

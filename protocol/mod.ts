@@ -116,6 +116,15 @@ export {
   type Waiting,
   withResultMeta,
 } from "./payloads/tool_result.ts";
+export type {
+  CompleteReq,
+  CompleteRet,
+  Completion,
+  CompletionRef,
+  GetInstructionsReq,
+  GetInstructionsRet,
+  ServerInstructions,
+} from "./payloads/guidance.ts";
 export type { RequestMeta } from "./payloads/request_meta.ts";
 export {
   type ElicitParams,
@@ -199,10 +208,13 @@ export {
 export {
   type GetResourcesReq,
   type GetResourcesRet,
+  type GetResourceTemplatesReq,
+  type GetResourceTemplatesRet,
   type ReadResourceReq,
   type ReadResourceRet,
   type Resource,
   type ResourceContents,
+  type ResourceTemplate,
   type UpdateResources,
   type WatchResourceReq,
   type WatchResourceRet,

@@ -9,7 +9,7 @@
  * | `tools[]` of `get_tools`             | –                                     | `bundle_id` is added   |
  * | `servers` of `get_config`            | key and `name`                        | key and `bundle_id`    |
  * | `inputs[].options` of a pickString   | texts                                 | `{label, value}`       |
- * | `prompts[].mcp_server`               | the given name                        | likewise               |
+ * | `mcp_server` of items of lists       | the given name                        | likewise               |
  * | an error's `mcp_server`              | the given name, in 4015 as            | likewise               |
  * |                                      | `mcp_server_name` too                 |                        |
  * | an error's `code`, no such server    | 404                                   | 4014                   |
@@ -57,7 +57,15 @@ const NAMING: ReadonlySet<events.ClientEvent | events.Notification> = new Set<
   events.WATCH_RESOURCE_EVENT,
   events.GET_PROMPTS_EVENT,
   events.GET_PROMPT_EVENT,
+  events.COMPLETE_EVENT,
   events.UPDATE_RESOURCES_NOTIFICATION,
+]);
+
+/** The lists of answers whose items name MCP servers. */
+export const NAMING_LISTS: ReadonlyMap<events.ClientEvent, string> = new Map([
+  [events.GET_PROMPTS_EVENT, "prompts"],
+  [events.GET_RESOURCE_TEMPLATES_EVENT, "resource_templates"],
+  [events.GET_INSTRUCTIONS_EVENT, "instructions"],
 ]);
 
 /**
@@ -129,10 +137,10 @@ function changeOf(
       return reader.bundleIds ? (t) => t.tools() : undefined;
     case events.GET_CONFIG_EVENT:
       return (t) => t.config();
-    case events.GET_PROMPTS_EVENT:
-      return (t) => t.prompts();
-    default:
-      return undefined;
+    default: {
+      const list = NAMING_LISTS.get(event);
+      return list ? (t) => t.naming(list) : undefined;
+    }
   }
 }
 
@@ -239,7 +247,7 @@ class Translation {
     return this.#finish();
   }
 
-  // ---------------------------------------------------------------- get_tools, get_prompts
+  // ---------------------------------------------------------------- lists
 
   /** Adds the `bundle_id` that 0.3 requires to the tools of an older Computer (protocol §13). */
   tools(): Uint8Array {
@@ -284,8 +292,9 @@ class Translation {
     return this.#names.only ?? NAMELESS;
   }
 
-  prompts(): Uint8Array {
-    return this.#list("prompts", (start) => this.#rename(start));
+  /** A list whose items name their MCP servers. */
+  naming(field: string): Uint8Array {
+    return this.#list(field, (start) => this.#rename(start));
   }
 
   /** Edits the objects in a list of the answer. */

@@ -23,6 +23,7 @@ import {
   type MetricsSource,
   type SmcpServerStats,
 } from "./observe/metrics.ts";
+import { AskingCalls } from "./observe/asking_calls.ts";
 import {
   measureEvents,
   watchCalls,
@@ -70,6 +71,8 @@ export class ServerCore {
   readonly #sessions: Sessions;
   readonly #door: InProcessDoor;
   readonly #offices: Offices;
+  /** The calls that ask their Agents. */
+  readonly #calls: AskingCalls;
   readonly #gateway: GatewayRoutes | undefined;
   readonly #operator: OperatorRoutes | undefined;
   readonly #deadlines = new Deadlines();
@@ -94,7 +97,11 @@ export class ServerCore {
     const slots = new ConnectionSlots(all.limits.connectionsPerAddress);
     const parts = { ...all, engine, limiter, slots, draining, webSocketOnly };
     this.parts = parts;
-    const local = newLocalOffices(all, limiter, journal, this.#deadlines);
+    const calls = this.#calls = new AskingCalls(
+      watchCalls(all.observer, journal, auditPayloads),
+    );
+    const seen = { calls, limiter, journal };
+    const local = newLocalOffices(all, this.#deadlines, seen);
     this.#memberBytes = () => local.memberBytes();
     const everywhere = cluster?.start(agreedSettings(all), local) ?? local;
     const seats = gateway && new GatewaySeats(everywhere, gateway.agents);
@@ -242,6 +249,7 @@ export class ServerCore {
     await this.parts.cluster?.leave();
     await end();
     this.#lag?.stop();
+    this.#calls.close();
     this.parts.limiter.flush();
   }
 }
@@ -249,16 +257,19 @@ export class ServerCore {
 /** Makes the offices whose home is this process. */
 const newLocalOffices = (
   all: ResolvedOptions,
-  limiter: Limiter,
-  journal: Journal,
   deadlines: Deadlines,
+  { calls, limiter, journal }: {
+    readonly calls: AskingCalls;
+    readonly limiter: Limiter;
+    readonly journal: Journal;
+  },
 ): LocalOffices =>
   new LocalOffices({
     clock: CLOCK,
     deadlines,
     limiter,
     audit: journal.write,
-    observe: watchCalls(all.observer, journal, all.auditPayloads),
+    observe: calls.observe,
     waits: watchWaits(journal),
     maxMessageBytes: all.maxMessageBytes,
     requestTimeoutMs: all.requestTimeoutMs,

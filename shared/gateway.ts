@@ -89,7 +89,9 @@ export interface SeatUse {
     /** A command, which shares the seat, ends. */
     | { readonly kind: "command" }
     /** The calls in flight end. */
-    | { readonly kind: "calls"; readonly inFlight: number };
+    | { readonly kind: "calls"; readonly inFlight: number }
+    /** The tasks of clients end: calls that run on, or wait for a person, without an open request. */
+    | { readonly kind: "tasks"; readonly open: number };
 }
 
 /** What a Server gives its gateway. */

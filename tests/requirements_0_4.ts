@@ -52,6 +52,10 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
   { id: "8.2.6", clause: "Resources are written in both spellings, and read in either; nothing is dropped",
     tests: ["a Computer writes resources in both spellings (protocol §8.2)", "SmcpAgent receives every kind of answer of a Computer",
       "inBothSpellings() adds the protocol's names to those of MCP, and drops nothing (protocol §8.2)", "inMcpSpelling() reads either spelling, and both (protocol §8.2)"] },
+  { id: "8.2.7", clause: "get_resource_templates, complete and get_instructions have what the running MCP servers offer; 4015 where one completes nothing",
+    tests: ["an Agent gets templates, completions and instructions of a Computer's MCP servers"] },
+  { id: "8.2.8", clause: "An error that the MCP server answered has its code, mcp_code",
+    tests: ["${era}: a failed read or prompt has the code of the MCP server, and an unknown name that of the revision"] },
 
   // §8.3 DPE (`dpe://`)
   { id: "8.3.15", clause: "A Computer without an event leaves its ack empty: 400, which names the event",

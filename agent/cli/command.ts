@@ -207,6 +207,11 @@ function addSkills(program: Command): void {
     );
   addAtComputer(
     program,
+    ["instructions", "Show what MCP servers instruct models to"],
+    ["instructions"],
+  ).action(async (flags) => (await reading()).instructions(flags));
+  addAtComputer(
+    program,
     ["skills", "List the skills of a Computer"],
     ["skills"],
   )

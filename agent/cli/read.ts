@@ -171,6 +171,20 @@ export async function prompt(
   }
 }
 
+/** Prints the instructions of a Computer's MCP servers. */
+export async function instructions(flags: ComputerFlags): Promise<void> {
+  const found = await atComputer(
+    flags,
+    (agent, computer, signal) => agent.getInstructions(computer, { signal }),
+  );
+  if (flags.json) return printJson(found);
+  if (found.length === 0) return print("No MCP server has instructions.");
+  for (const { mcp_server, text } of found) {
+    print(`${mcp_server}:`);
+    printContent(text);
+  }
+}
+
 const readBytes = ({ text, blob }: ResourceContents): Buffer =>
   typeof text === "string"
     ? Buffer.from(text)

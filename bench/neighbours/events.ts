@@ -31,6 +31,7 @@ const OWN_OF_REQUESTS: Readonly<
   "client:read_resource": ["uri", "escapes"],
   "client:watch_resource": ["uri", "escapes"],
   "client:get_prompt": ["arguments", "keys"],
+  "client:complete": ["context", "keys"],
   "server:update_resources": ["uri", "escapes"],
 };
 
@@ -64,6 +65,9 @@ const OWN_OF_ANSWERS: Readonly<Record<ClientEvent, readonly Own[]>> = {
   "client:watch_resource": [],
   "client:get_prompts": [["prompts", "objects"]],
   "client:get_prompt": [["messages", "objects"]],
+  "client:get_resource_templates": [["resource_templates", "objects"]],
+  "client:complete": [["completion", "objects"]],
+  "client:get_instructions": [["instructions", "objects"]],
 };
 
 /** Returns the answer to it; nothing at the Server requires more. */

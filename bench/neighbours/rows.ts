@@ -140,6 +140,11 @@ const anywhere = (event: Row["event"]): Variant[] =>
 const TRANSLATED: Readonly<Partial<Record<ClientEvent, Variant>>> = {
   "client:get_tools": { shape: "items", field: "tools" },
   "client:get_prompts": { shape: "items", field: "prompts" },
+  "client:get_resource_templates": {
+    shape: "items",
+    field: "resource_templates",
+  },
+  "client:get_instructions": { shape: "items", field: "instructions" },
   "client:get_config": { shape: "named", field: "servers" },
 };
 

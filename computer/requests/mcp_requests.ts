@@ -1,17 +1,22 @@
 /**
- * Requests about one MCP server, its resources and prompts, and for the prompts of all.
+ * Requests about one MCP server, its resources and prompts, and for the prompts, templates and instructions of all.
  *
  * @module
  */
 import {
+  type COMPLETE_EVENT,
+  type Completion,
   ErrorCode,
+  type GET_INSTRUCTIONS_EVENT,
   type GET_PROMPT_EVENT,
   type GET_PROMPTS_EVENT,
+  type GET_RESOURCE_TEMPLATES_EVENT,
   type GET_RESOURCES_EVENT,
   type GetPromptReq,
   type Prompt,
   ProtocolError,
   type READ_RESOURCE_EVENT,
+  type ResourceTemplate,
   type WATCH_RESOURCE_EVENT,
 } from "../../protocol/mod.ts";
 import { inBothSpellings } from "../../protocol/payloads/resources.ts";
@@ -24,6 +29,7 @@ import type {
   McpConnection,
 } from "../host/mcp/mcp_connection.ts";
 import { takesPart } from "../resources/servers.ts";
+import { METHOD_NOT_FOUND } from "../host/mcp/errors.ts";
 import { requestFailure } from "../tools/call_failure.ts";
 import { type Dialogue, mayAsk } from "../tools/dialogues.ts";
 import { isRecord } from "../../protocol/names.ts";
@@ -32,6 +38,9 @@ import type { Handler, ToolHostParts } from "./parts.ts";
 
 /** Default limit for reading and listing, as for documents (protocol §8.3). */
 const DEFAULT_TIMEOUT_S = 30;
+
+/** What an MCP server may offer beside tools. */
+type Capability = "resources" | "prompts" | "completions";
 
 /**
  * Finds the MCP server that a request names.
@@ -42,7 +51,7 @@ const DEFAULT_TIMEOUT_S = 30;
 function askedServer(
   host: McpHost,
   name: string,
-  capability: "resources" | "prompts",
+  capability: Capability,
 ): McpConnection {
   const { bundleIds } = host.names;
   const server = host.names.at(name);
@@ -128,9 +137,8 @@ export const readResource: Handler<typeof READ_RESOURCE_EVENT> = async (
   { hosting },
 ) => {
   const connection = askedServer(hosting.host, mcp_server, "resources");
-  const read = (signal: AbortSignal) =>
-    connection.readResource(uri, { signal });
-  return { contents: await awaitAnswer(mcp_server, timeout, read), req_id };
+  const read = (signal: AbortSignal) => connection.readWhole(uri, { signal });
+  return { ...await awaitAnswer(mcp_server, timeout, read), req_id };
 };
 
 /** Less than a Server waits, so that the MCP server is named. */
@@ -165,33 +173,118 @@ export const watchResource: Handler<typeof WATCH_RESOURCE_EVENT> = async (
 /** Taken off the time for listing, so that one slow MCP server does not cost the prompts of all. */
 const MARGIN_S = 1;
 
-/** Lists the prompts of all running MCP servers that have some. */
-export const getPrompts: Handler<typeof GET_PROMPTS_EVENT> = async (
-  { timeout = DEFAULT_TIMEOUT_S, req_id },
-  { hosting: { host }, warnOnce },
-) => {
+/** Collects a list of all running MCP servers that offer it; that of one that fails is missing, with a warning. */
+async function collect<T>(
+  { hosting: { host }, warnOnce }: ToolHostParts,
+  timeout: number | undefined = DEFAULT_TIMEOUT_S,
+  { what, capability, list }: {
+    /** What is listed, for warnings. */
+    readonly what: string;
+    readonly capability: Capability;
+    readonly list: (
+      connection: McpConnection,
+      options: { signal: AbortSignal },
+      /** What Agents call the server. */
+      name: string,
+    ) => Promise<T[]>;
+  },
+): Promise<T[]> {
   const seconds = Math.max(1, timeout - MARGIN_S);
-  const listed = host.views.map(async (view): Promise<Prompt[]> => {
-    const { bundleId, address: name } = view;
+  const listed = host.views.map(async ({ bundleId, address: name }) => {
     const connection = host.server(bundleId)?.connection;
-    if (!connection?.capabilities.prompts) return [];
+    if (!connection?.capabilities[capability]) return [];
     try {
-      const list = (signal: AbortSignal) => connection.listPrompts({ signal });
-      const prompts = await awaitAnswer(name, seconds, list);
-      // One without a name cannot be asked for.
-      return prompts.flatMap((entry) =>
-        isRecord(entry) && typeof entry.name === "string"
-          ? [{ ...entry, name: entry.name, mcp_server: name }]
-          : []
+      return await awaitAnswer(
+        name,
+        seconds,
+        (signal) => list(connection, { signal }, name),
       );
     } catch (error) {
+      const { mcp_code } = error instanceof ProtocolError ? error.fields : {};
+      // Some offer resources, and know nothing of templates.
+      if (mcp_code === METHOD_NOT_FOUND) return [];
       const reason = reasonOf(error);
-      warnOnce.warn([`Cannot list the prompts of "${name}": ${reason}`]);
+      warnOnce.warn([`Cannot list the ${what} of "${name}": ${reason}`]);
       return [];
     }
   });
-  return { prompts: (await Promise.all(listed)).flat(), req_id };
+  return (await Promise.all(listed)).flat();
+}
+
+/** Lists the prompts of all running MCP servers that have some. */
+export const getPrompts: Handler<typeof GET_PROMPTS_EVENT> = async (
+  { timeout, req_id },
+  parts,
+) => {
+  const prompts = await collect<Prompt>(parts, timeout, {
+    what: "prompts",
+    capability: "prompts",
+    // One without a name cannot be asked for.
+    list: async (connection, options, mcp_server) =>
+      (await connection.listPrompts(options)).flatMap((entry) =>
+        isRecord(entry) && typeof entry.name === "string"
+          ? [{ ...entry, name: entry.name, mcp_server }]
+          : []
+      ),
+  });
+  return { prompts, req_id };
 };
+
+/** Lists the templates of all running MCP servers that have some. */
+export const getResourceTemplates: Handler<
+  typeof GET_RESOURCE_TEMPLATES_EVENT
+> = async ({ timeout, req_id }, parts) => {
+  const templates = await collect<ResourceTemplate>(parts, timeout, {
+    what: "resource templates",
+    capability: "resources",
+    list: async (connection, options, mcp_server) =>
+      (await connection.listResourceTemplates(options)).flatMap((entry) =>
+        isRecord(entry) && typeof entry.uriTemplate === "string"
+          ? [{ ...entry, uriTemplate: entry.uriTemplate, mcp_server }]
+          : []
+      ),
+  });
+  return { resource_templates: templates, req_id };
+};
+
+/** Lists the instructions of all running MCP servers that have some. */
+export const getInstructions: Handler<typeof GET_INSTRUCTIONS_EVENT> = (
+  { req_id },
+  { hosting: { host } },
+) => {
+  const instructions = host.views.flatMap(({ bundleId, address }) => {
+    const text = host.server(bundleId)?.connection?.instructions ?? "";
+    return text === "" ? [] : [{ mcp_server: address, text }];
+  });
+  return { instructions, req_id };
+};
+
+/** Completes an argument of a prompt, or a variable of a template. */
+export const complete: Handler<typeof COMPLETE_EVENT> = async (
+  { mcp_server, ref, argument, context, timeout, req_id },
+  { hosting },
+) => {
+  const connection = askedServer(hosting.host, mcp_server, "completions");
+  const params = { ref, argument, ...(context && { context }) };
+  const completion = await awaitAnswer(
+    mcp_server,
+    timeout,
+    (signal) => connection.complete(params, { signal }),
+  );
+  return { completion: readCompletion(completion), req_id };
+};
+
+/** Keeps what is valid of a completion. */
+function readCompletion(data: unknown): Completion {
+  const { values, total, hasMore } = isRecord(data) ? data : {};
+  return {
+    values: Array.isArray(values)
+      ? values.filter((value) => typeof value === "string")
+      : [],
+    ...(Number.isSafeInteger(total) && { total: Number(total) }),
+    ...(typeof hasMore === "boolean" && { hasMore }),
+  };
+}
 
 /** Gets a prompt of an MCP server, filled in; the server may ask for what is missing. */
 export const getPrompt: Handler<typeof GET_PROMPT_EVENT> = async (
@@ -205,11 +298,12 @@ export const getPrompt: Handler<typeof GET_PROMPT_EVENT> = async (
     return dialogue.turn.promise;
   });
   if ("question" in turn) return { ...turn.question, messages: [], req_id };
-  const { description, messages } = turn.result;
+  const { description, messages, _meta } = turn.result;
   try {
     return promptParsers.parseAnswer({
       ...(typeof description === "string" && { description }),
       messages: Array.isArray(messages) ? messages.map(mendMessage) : messages,
+      ...(isRecord(_meta) && { _meta }),
       req_id,
     });
   } catch (error) {

@@ -24,7 +24,9 @@ import {
   ErrorCode,
   GET_DESKTOP_EVENT,
   GET_FINDER_EVENT,
+  GET_INSTRUCTIONS_EVENT,
   GET_PROMPTS_EVENT,
+  GET_RESOURCE_TEMPLATES_EVENT,
   GET_SKILLS_EVENT,
   GET_TOOLS_EVENT,
   ProtocolError,
@@ -32,7 +34,10 @@ import {
 import type { Bound } from "../../protocol/event_table.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { MCP_SERVER_KEY } from "../../protocol/payloads/tools.ts";
-import { MAX_TRANSLATED_ITEMS } from "../../protocol/translation.ts";
+import {
+  MAX_TRANSLATED_ITEMS,
+  NAMING_LISTS,
+} from "../../protocol/translation.ts";
 import { weigh } from "../../shared/json/values.ts";
 import { WarnOnce } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
@@ -158,6 +163,20 @@ const LISTS: ReadonlyMap<ClientEvent, MergedList> = new Map([
     owners: MCP_SERVER,
     ownerOf: ({ mcp_server }) => mcp_server,
     nameOf,
+  }],
+  [GET_RESOURCE_TEMPLATES_EVENT, {
+    field: "resource_templates",
+    noun: "resource templates",
+    owners: MCP_SERVER,
+    ownerOf: ({ mcp_server }) => mcp_server,
+    nameOf: (item) => Object(item).uriTemplate,
+  }],
+  [GET_INSTRUCTIONS_EVENT, {
+    field: "instructions",
+    noun: "instructions",
+    owners: MCP_SERVER,
+    ownerOf: ({ mcp_server }) => mcp_server,
+    nameOf: (item) => Object(item).mcp_server,
   }],
 ]);
 
@@ -333,9 +352,9 @@ const over = (limit: string, count: number, max: number): Excess => ({
   fields: { limit, count, max },
 });
 
-/** What may be translated for Agents of other versions is counted: prompts, and tools without a `bundle_id`. */
+/** What may be translated for Agents of other versions is counted, as prompts are, and tools without a `bundle_id`. */
 const mostItems = (event: ClientEvent, items: readonly unknown[]): number =>
-  event === GET_PROMPTS_EVENT ||
+  NAMING_LISTS.has(event) ||
     event === GET_TOOLS_EVENT &&
       items.some((tool) => Object(tool).bundle_id === undefined)
     ? MAX_TRANSLATED_ITEMS

@@ -51,6 +51,8 @@ export class OfficeLink implements RequestOrigin, HostOffice {
   #office: string | undefined;
   /** The changes to announce next. */
   readonly #changed = new Set<ServerEvent>();
+  /** Those of `server:update_resources`. */
+  readonly #lists = new Set<"resources" | "prompts">();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Creates a link that is not connected. */
@@ -88,12 +90,23 @@ export class OfficeLink implements RequestOrigin, HostOffice {
     for (const event of events) this.#changed.add(event);
     this.#timer ??= setTimeout(() => {
       const events = [...this.#changed];
+      const [list, ...others] = this.#lists;
       this.#announceNothing();
       if (!this.connection.joined) return; // announced after the next join
       for (const event of events) {
-        this.connection.send(event, { computer: this.name });
+        const isOne = event === UPDATE_RESOURCES_EVENT && others.length === 0;
+        this.connection.send(event, {
+          computer: this.name,
+          ...(isOne && list && { list }),
+        });
       }
     }, COALESCE_MS);
+  }
+
+  /** Announces that a list of MCP servers changed. */
+  listChanged(list: "resources" | "prompts"): void {
+    this.#lists.add(list);
+    this.changed(UPDATE_RESOURCES_EVENT);
   }
 
   /** Announces configuration, tools, desktop, documents and skills as changed. */
@@ -227,6 +240,7 @@ export class OfficeLink implements RequestOrigin, HostOffice {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#changed.clear();
+    this.#lists.clear();
   }
 
   #notify(event: ServerEvent, about: object): void {

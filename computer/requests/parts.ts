@@ -26,6 +26,8 @@ export interface HostOffice {
   readonly connection: { readonly office: string | undefined };
   /** Announces changes. */
   changed(...events: ServerEvent[]): void;
+  /** Announces that a list of MCP servers changed. */
+  listChanged(list: "resources" | "prompts"): void;
   /** Announces that a watched resource changed. */
   updated(changed: ChangedResource): void;
   /** Drops what belongs to an office other than this one. */

@@ -12,14 +12,17 @@ import {
   CLIENT_EVENTS,
   type ClientEvent,
   type ClientEvents,
+  COMPLETE_EVENT,
   ErrorCode,
   GET_BLOB_EVENT,
   GET_CONFIG_EVENT,
   GET_DESKTOP_EVENT,
   GET_DPE_EVENT,
   GET_FINDER_EVENT,
+  GET_INSTRUCTIONS_EVENT,
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
+  GET_RESOURCE_TEMPLATES_EVENT,
   GET_RESOURCES_EVENT,
   GET_SKILL_EVENT,
   GET_SKILLS_EVENT,
@@ -46,9 +49,12 @@ import { logThrown } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { getBlob, getSkill } from "./contents.ts";
 import {
+  complete,
+  getInstructions,
   getPrompt,
   getPrompts,
   getResources,
+  getResourceTemplates,
   readResource,
   watchResource,
 } from "./mcp_requests.ts";
@@ -63,7 +69,13 @@ const HANDLERS: { readonly [E in ClientEvent]: Handler<E> } = {
     const name = office?.connection.office;
     // First: what leads back to this office must not be offered to it.
     if (name !== undefined) host.isIn(readOffices(_meta), name);
-    return { tools: host.tools(), req_id, ...writeOffices(host.behind) };
+    const starting = host.views.filter(({ state }) => state === "starting");
+    return {
+      tools: host.tools(),
+      req_id,
+      ...(starting.length > 0 && { starting: starting.length }),
+      ...writeOffices(host.behind),
+    };
   },
   [GET_CONFIG_EVENT]: (_request, { hosting: { host, inputs } }) =>
     redactConfig(host.configs, inputs.definitions, host.names),
@@ -83,6 +95,9 @@ const HANDLERS: { readonly [E in ClientEvent]: Handler<E> } = {
   [WATCH_RESOURCE_EVENT]: watchResource,
   [GET_PROMPTS_EVENT]: getPrompts,
   [GET_PROMPT_EVENT]: getPrompt,
+  [GET_RESOURCE_TEMPLATES_EVENT]: getResourceTemplates,
+  [COMPLETE_EVENT]: complete,
+  [GET_INSTRUCTIONS_EVENT]: getInstructions,
 };
 
 /**

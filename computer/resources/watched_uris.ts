@@ -15,7 +15,9 @@ const MAX_URIS = 1_000;
 const COALESCE_MS = 100;
 
 /** A resource that changed. */
-export type ChangedResource = Required<Omit<UpdateResources, "computer">>;
+export type ChangedResource = Required<
+  Pick<UpdateResources, "mcp_server" | "uri">
+>;
 
 /** The watched resources of one MCP server. */
 interface Watched {

@@ -63,16 +63,32 @@ export const refused = ({ code, text, fields }: Refusal): CallToolResult =>
 /**
  * Creates the error for a failed MCP request other than a tool call.
  *
- * Invalid params and unknown resources reported by the MCP server become a 400, everything else a 500.
+ * Invalid params and unknown resources reported by the MCP server become a 400, everything else a 500; its own code
+ * goes with it.
  */
-export const requestFailure = (server: string, error: unknown): ProtocolError =>
-  new ProtocolError(
-    [INVALID_PARAMS, RESOURCE_NOT_FOUND].includes(mcpErrorCode(error) ?? 0)
+export function requestFailure(server: string, error: unknown): ProtocolError {
+  const mcp_code = answeredCode(error);
+  return new ProtocolError(
+    [INVALID_PARAMS, RESOURCE_NOT_FOUND].includes(mcp_code ?? 0)
       ? ErrorCode.BAD_REQUEST
       : ErrorCode.INTERNAL_ERROR,
     `MCP server "${server}" ${hideSecrets(whatHappened(error))}`,
-    { fields: { mcp_server: server }, cause: error },
+    {
+      fields: {
+        mcp_server: server,
+        ...(mcp_code !== undefined && { mcp_code }),
+      },
+      cause: error,
+    },
   );
+}
+
+/** The code that the MCP server itself answered with; `undefined` where it did not answer. */
+function answeredCode(error: unknown): number | undefined {
+  const code = mcpErrorCode(error);
+  const isOwn = error instanceof Error && sdkFailure(error) === undefined;
+  return isOwn && Number.isSafeInteger(code) ? code : undefined;
+}
 
 function whatHappened(error: unknown): string {
   if (error instanceof MessageTooLargeError) return error.message;

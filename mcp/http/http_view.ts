@@ -9,6 +9,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { readBody } from "./body.ts";
 import { type McpCaller, toAuthInfo } from "./caller.ts";
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
+import type { EventRoom } from "./kept_events.ts";
 import { keptAlive } from "./kept_alive.ts";
 import { headerMismatch } from "../../protocol/mcp/param_headers.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
@@ -22,6 +23,13 @@ import {
 import { type Caller, RunningAnswers } from "./running_answers.ts";
 import type { Message } from "./session_transport.ts";
 import { Sessions } from "./sessions.ts";
+import { isTaskMethod, isTaskRequest, ownerOf } from "../tasks/extension.ts";
+import {
+  errorAnswer,
+  listenForTasks,
+  streamWithTasks,
+  taskEvent,
+} from "../tasks/task_listening.ts";
 import { subscribeIn } from "../office/resources.ts";
 import { createOfficeServer, OFFICE_INFO } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
@@ -40,22 +48,32 @@ export class HttpView {
   /** Calls past the MCP SDK, of clients without a session. */
   readonly #running: RunningAnswers;
   readonly #answers: QuickAnswers;
-  readonly #off: () => void;
+  readonly #offs: readonly (() => void)[];
 
-  constructor(parts: ServerParts) {
+  /** @param room for what the streams of sessions have sent */
+  constructor(parts: ServerParts, room: EventRoom) {
     this.#parts = parts;
     // Its own serving of 2025 has no streams, so that its clients are never notified.
-    this.#modern = createMcpHandler(() => createOfficeServer(parts), {
+    this.#modern = createMcpHandler(({ requestInfo }) => {
+      const method = requestInfo?.headers.get("mcp-method");
+      const purpose = isTaskMethod(method) ? "task" : "2026";
+      return createOfficeServer(parts, purpose);
+    }, {
       legacy: "reject",
       maxRequestBodySize: parts.options.maxBodyBytes,
     });
     this.#answers = new QuickAnswers(parts.options.heartbeatMs);
-    this.#sessions = new Sessions(parts, this.#answers);
+    this.#sessions = new Sessions(parts, this.#answers, room);
     this.#running = new RunningAnswers(parts, encoded);
-    this.#off = parts.view.onChange((event) => {
-      this.#modern.bus.publish(event);
-      this.#sessions.notify(event);
-    });
+    this.#offs = [
+      parts.view.onChange((event) => {
+        this.#modern.bus.publish(event);
+        this.#sessions.notify(event);
+      }),
+      parts.tasks.onChange((task) => {
+        this.#modern.bus.publish(taskEvent(task));
+      }),
+    ];
   }
 
   /** Whether clients before 2026 have sessions here. */
@@ -106,7 +124,7 @@ export class HttpView {
       headers,
       client: { ...message.client, ...caller },
       answer: this.#answers.begin(outgoing, message.id, {}),
-      endsWithClient: true,
+      inSession: false,
       serve: (request) => this.#modern.fetch(request, more),
     });
     return true;
@@ -126,14 +144,14 @@ export class HttpView {
     const body = read ?? await readBody(request, options.maxBodyBytes);
     if (body instanceof Response) return body;
     try {
-      if (request.method !== "DELETE") await view.ready();
+      const needsAgent = request.method !== "DELETE" &&
+        !isTaskRequest(body.json);
+      if (needsAgent) await view.ready();
     } catch (error) {
       return refusal(503, messageOf(error));
     }
-    const message: Message = {
-      parsedBody: body.json,
-      ...toAuthInfo(caller.principal),
-    };
+    const auth = toAuthInfo(caller.principal);
+    const message: Message = { parsedBody: body.json, ...auth };
     if (await isLegacyRequest(request, body.json)) {
       return await this.#sessions.serve(withPlainAccept(request), message);
     }
@@ -143,15 +161,35 @@ export class HttpView {
     const answer = () =>
       keptAlive(
         request,
-        (request) => this.#modern.fetch(request, message),
+        (request) => this.#answer(request, message),
         options.heartbeatMs,
       );
     return end ? await untilEnd(answer, end) : await answer();
   }
 
+  /** Answers a request of 2026-07-28; a stream for tasks has their notifications. */
+  async #answer(request: Request, message: Message): Promise<Response> {
+    const { tasks } = this.#parts;
+    const owner = ownerOf(message.authInfo);
+    let listen: unknown;
+    try {
+      listen = listenForTasks(message.parsedBody, tasks, owner);
+    } catch (error) {
+      return Response.json(errorAnswer(message.parsedBody, error), {
+        status: 400,
+      });
+    }
+    if (!listen) return await this.#modern.fetch(request, message);
+    const asked = { ...message, parsedBody: listen };
+    const response = await this.#modern.fetch(request, asked);
+    const { body, status, headers } = response;
+    if (status !== 200 || body === null) return response;
+    return new Response(streamWithTasks(body, tasks), { status, headers });
+  }
+
   /** Cancels all that runs, and ends all streams and sessions. */
   async close(): Promise<void> {
-    this.#off();
+    for (const off of this.#offs) off();
     this.#running.cancelAll("The MCP server is closed");
     await Promise.all([this.#modern.close(), this.#sessions.close()]);
     this.#answers.close();

@@ -36,7 +36,7 @@ export class QuickAnswers {
     const silent: SilentAnswer = {
       due: performance.now() + Math.min(SILENCE_MS, this.#everyMs),
       expire: () => {
-        answer.comment();
+        answer.onSilent();
         silent.due = performance.now() + this.#everyMs;
         this.#silent.add(silent, performance.now());
       },
@@ -63,6 +63,8 @@ export class QuickAnswer {
   readonly #id: string | number;
   readonly #headers: Readonly<Record<string, string>>;
   #isRelayed = false;
+  /** Called when it was silent for too long; by default it sends a sign of life. */
+  onSilent = (): void => this.comment();
 
   constructor(
     outgoing: ServerResponse,

@@ -17,6 +17,7 @@ import {
   type CallingClient,
   handOver,
   isPlainResult,
+  type Notify,
 } from "../office/begun_call.ts";
 import { cancelledBy } from "../office/request_ids.ts";
 import { namingOffices } from "../office/server.ts";
@@ -34,8 +35,8 @@ export interface Running {
   readonly headers: IncomingHttpHeaders;
   readonly client: CallingClient;
   readonly answer: QuickAnswer;
-  /** Whether the call is cancelled when its client goes. */
-  readonly endsWithClient?: boolean;
+  /** Whether it is of a session: else it is cancelled when its client goes. */
+  readonly inSession: boolean;
   /** Answers it by the MCP SDK. */
   readonly serve: (request: Request) => Promise<Response>;
 }
@@ -119,9 +120,16 @@ export class RunningAnswers {
   async #call(running: Running, params: QuickCall["params"]): Promise<void> {
     const { message: { id }, client, answer } = running;
     const { _meta } = params;
-    const notify = (notification: object) => {
-      answer.notify(notification);
-      return Promise.resolve();
+    let handedOver: Promise<void> | undefined;
+    // Streams of sessions are kept by the MCP SDK's transport, for clients that lose them.
+    const toStream = () => {
+      handedOver ??= relay(running, call);
+      handedOver.catch(() => answer.end());
+    };
+    const notify: Notify = async (...notified) => {
+      if (!running.inSession) return answer.notify(notified[0]);
+      toStream();
+      await (await call.taken)(...notified);
     };
     const call = new BegunCall(
       client,
@@ -131,13 +139,14 @@ export class RunningAnswers {
     );
     const entry = { id, call };
     this.#calls.push(entry);
-    if (running.endsWithClient) {
-      answer.onOver(() => {
-        if (this.#calls.includes(entry)) call.cancel("The client is gone");
-      });
-    }
+    const gone = () => {
+      if (this.#calls.includes(entry)) call.cancel("The client is gone");
+    };
+    if (running.inSession) answer.onSilent = toStream;
+    else answer.onOver(gone);
     try {
       const result = await call.result.catch(() => undefined);
+      if (handedOver) return await handedOver;
       const schema = outputSchemaOf(this.#parts, params.name);
       const isPlain = result && isPlainResult(result, schema);
       if (call.isCancelled) answer.end();

@@ -13,6 +13,7 @@ import {
   type ServerEvent,
 } from "@modelcontextprotocol/server";
 import { acceptsBoth } from "./guards.ts";
+import { type EventRoom, SessionEvents } from "./kept_events.ts";
 import { isSessionVersion } from "./quick_message.ts";
 import { type Message, SessionTransport } from "./session_transport.ts";
 import type { Introduction } from "../office/begun_call.ts";
@@ -29,6 +30,12 @@ const again = (): Request =>
     },
   });
 
+/** The id of a session, and the room for what its streams have sent. */
+export interface SessionPlace {
+  readonly id: string;
+  readonly room: EventRoom;
+}
+
 /** A server of the MCP SDK with its transport. */
 interface Connected {
   readonly server: Server;
@@ -37,7 +44,7 @@ interface Connected {
 
 /** Answers the requests of one session by the MCP SDK. */
 export class SessionServer {
-  readonly #id: string;
+  readonly #place: SessionPlace;
   readonly #parts: ServerParts;
   readonly #ended: () => void;
   /** The request that has opened the session. */
@@ -50,9 +57,9 @@ export class SessionServer {
   #hasEnded = false;
 
   /** @param ended called at the end of the session, however it ends */
-  constructor(parts: ServerParts, id: string, ended: () => void) {
+  constructor(parts: ServerParts, place: SessionPlace, ended: () => void) {
     this.#parts = parts;
-    this.#id = id;
+    this.#place = place;
     this.#ended = ended;
   }
 
@@ -102,10 +109,9 @@ export class SessionServer {
   }
 
   async #open(): Promise<Connected> {
-    const server = await createOfficeServer(this.#parts);
-    const transport = new SessionTransport({
-      sessionIdGenerator: () => this.#id,
-    });
+    const { id, room } = this.#place;
+    const server = await createOfficeServer(this.#parts, "2025");
+    const transport = new SessionTransport(id, new SessionEvents(room));
     transport.onclose = () => {
       if (this.#connected?.transport === transport) this.#end();
     };

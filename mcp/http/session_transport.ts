@@ -5,6 +5,8 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
+import { refusal } from "./guards.ts";
+import type { SessionEvents } from "./kept_events.ts";
 import { RequestIds } from "../office/request_ids.ts";
 import { isRecord } from "../../protocol/names.ts";
 
@@ -20,6 +22,22 @@ export interface Message {
  */
 export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   readonly #ids = new RequestIds();
+  readonly #events: SessionEvents;
+
+  /**
+   * @param id of the session
+   * @param events what its streams have sent
+   */
+  constructor(id: string, events: SessionEvents) {
+    super({ sessionIdGenerator: () => id, eventStore: events });
+    this.#events = events;
+  }
+
+  /** Ends the session. */
+  override async close(): Promise<void> {
+    this.#events.clear();
+    await super.close();
+  }
 
   /** Connects a server with it. */
   async serve(server: Server): Promise<void> {
@@ -35,6 +53,10 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
     request: Request,
     { parsedBody, ...message }: Message,
   ): Promise<Response> {
+    const last = request.headers.get("last-event-id");
+    if (last !== null && !this.#events.has(last)) {
+      return refusal(400, "Nothing is kept of the stream of Last-Event-ID");
+    }
     const body = Array.isArray(parsedBody)
       ? parsedBody.map((each) => this.#ids.begin(each))
       : this.#ids.begin(parsedBody);

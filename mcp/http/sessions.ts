@@ -18,7 +18,8 @@ import type { QuickAnswers } from "./quick_answer.ts";
 import type { QuickMessage } from "./quick_message.ts";
 import { type Caller, RunningAnswers } from "./running_answers.ts";
 import type { CallingClient, Introduction } from "../office/begun_call.ts";
-import { SessionServer } from "./session_server.ts";
+import type { EventRoom } from "./kept_events.ts";
+import { type SessionPlace, SessionServer } from "./session_server.ts";
 import type { Message } from "./session_transport.ts";
 import { IdleTimer } from "../../shared/idle_timer.ts";
 import type { GatewayPost } from "../../shared/gateway.ts";
@@ -34,10 +35,13 @@ export class Sessions {
   /** By id; those used longest ago come first. */
   readonly #sessions = new Map<string, Session>();
   readonly #answers: QuickAnswers;
+  readonly #room: EventRoom;
 
-  constructor(parts: ServerParts, answers: QuickAnswers) {
+  /** @param room for what their streams have sent */
+  constructor(parts: ServerParts, answers: QuickAnswers, room: EventRoom) {
     this.#parts = parts;
     this.#answers = answers;
+    this.#room = room;
   }
 
   /** How many are open. */
@@ -98,7 +102,8 @@ export class Sessions {
     const id = crypto.randomUUID(); // no other client has it before the response
     const ended = () => this.#sessions.delete(id);
     const principal = message.authInfo?.clientId;
-    const session = new Session(this.#parts, id, principal, ended);
+    const at = { id, room: this.#room };
+    const session = new Session(this.#parts, at, principal, ended);
     this.#sessions.set(id, session);
     let isOpen = false;
     try {
@@ -130,7 +135,7 @@ class Session {
   /** @param ended called at its end */
   constructor(
     parts: ServerParts,
-    id: string,
+    { id, room }: SessionPlace,
     principal: string | undefined,
     ended: () => void,
   ) {
@@ -141,13 +146,17 @@ class Session {
     this.#abandoned = new IdleTimer(() => this.#abandon(), abandonedMs);
     this.#unused = new IdleTimer(() => void this.close(), sessionIdleMs);
     const cancelled = () => this.#calls.signal;
-    this.#server = new SessionServer({ ...parts, cancelled }, id, () => {
-      this.#hasEnded = true;
-      this.#abandoned.stop();
-      this.#unused.stop();
-      this.#running.cancelAll("The session has ended");
-      ended();
-    });
+    this.#server = new SessionServer(
+      { ...parts, cancelled },
+      { id, room },
+      () => {
+        this.#hasEnded = true;
+        this.#abandoned.stop();
+        this.#unused.stop();
+        this.#running.cancelAll("The session has ended");
+        ended();
+      },
+    );
   }
 
   /** How its client has introduced itself; `undefined` where it cannot go on. */
@@ -182,6 +191,7 @@ class Session {
       headers,
       client,
       answer,
+      inSession: true,
       serve: (request) => this.serve(request, more),
     });
   }

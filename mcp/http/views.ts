@@ -10,6 +10,7 @@
 import { readBytes } from "./body.ts";
 import type { McpCaller } from "./caller.ts";
 import { HttpView } from "./http_view.ts";
+import { EventRoom } from "./kept_events.ts";
 import {
   checkHeaders,
   corsHeaders,
@@ -47,12 +48,14 @@ export class HttpViews {
   readonly #whole: HttpView;
   /** By query; those used longest ago come first. */
   readonly #views = new Map<string, OpenView>();
+  /** For what the streams of all their sessions have sent. */
+  readonly #room = new EventRoom();
   #isClosed = false;
 
   /** @param parts of the office as it is shown without a query */
   constructor(parts: ServerParts) {
     this.#parts = parts;
-    this.#whole = new HttpView(parts);
+    this.#whole = new HttpView(parts, this.#room);
   }
 
   /**
@@ -173,7 +176,7 @@ export class HttpViews {
     const { provider, watches } = this.#parts.view;
     const view = new OfficeView(provider, options, watches);
     if (!this.#makeRoom()) return undefined;
-    const http = new HttpView({ ...this.#parts, view, options });
+    const http = new HttpView({ ...this.#parts, view, options }, this.#room);
     const made = { view, http, open: 0 };
     this.#views.set(key, made);
     return made;

@@ -32,6 +32,10 @@ export interface CallingClient {
 
 type Result = Mcp.CallToolResult | Mcp.InputRequiredResult;
 
+/** Sends a notification to the client of a call. */
+export type Notify = Asked["request"]["notify"];
+type Notified = Parameters<Notify>;
+
 /** A call of a client, before it is known which way its result goes. */
 export class BegunCall {
   /** Settles with the call; a question in it is the Computer's own. */
@@ -39,16 +43,18 @@ export class BegunCall {
   readonly #abort = new AbortController();
   /** Cancels the call with its client's request, while its question waits. */
   #held = () => {};
+  #notify: Notify;
+  readonly #taken = Promise.withResolvers<Notify>();
 
   /**
    * @param client who calls
-   * @param request what it is asked with
+   * @param request its metadata, and what notifies its client
    * @param begin begins it
    */
   constructor(
     client: CallingClient,
-    request: Asked["request"],
-    parts: Pick<ServerParts, "queue" | "options">,
+    { _meta, notify }: Asked["request"],
+    parts: Pick<ServerParts, "queue" | "options" | "view">,
     begin: (asked: Asked) => Promise<Result>,
   ) {
     const { agent, principal, info, capabilities } = client;
@@ -59,7 +65,18 @@ export class BegunCall {
     const accepts = acceptedBy(capabilities);
     const questions = accepts &&
       { input: { accepts }, toQuestion: this.#keepQuestion };
-    this.result = begin({ request, turn, agent, questions });
+    this.#notify = notify;
+    const request = {
+      ...(_meta && { _meta }),
+      notify: (...notified: Notified) => this.#notify(...notified),
+    };
+    const { links } = parts.view;
+    this.result = begin({ request, turn, agent, questions, links });
+  }
+
+  /** Resolves with what notifies the client, once it goes on as a request of the MCP SDK. */
+  get taken(): Promise<Notify> {
+    return this.#taken.promise;
   }
 
   /** Whether it was cancelled. */
@@ -76,12 +93,16 @@ export class BegunCall {
    * Goes on as a request of the MCP SDK.
    *
    * @param signal cancels it from now on
+   * @param notify notifies its client from now on
    * @param questions seals what it asks the client
    */
   async goOn(
     signal: AbortSignal,
+    notify: Notify,
     questions: CallQuestions | undefined,
   ): Promise<Result> {
+    this.#notify = notify;
+    this.#taken.resolve(notify);
     onAbort(signal, () => this.#abort.abort(signal.reason));
     const result = await this.result;
     return await questions?.toQuestion(result, this.#held) ?? result;

@@ -11,7 +11,9 @@ import { officePathOf } from "../../agent/office_path.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import type { CallQuestions } from "./questions.ts";
 import type { Turn } from "./turn.ts";
+import type { RunningCall } from "../tasks/running_call.ts";
 import type { ResolvedOptions } from "../options.ts";
+import type { Links } from "../resources/links.ts";
 import type { Found, ToolAddress } from "../tools/catalogue.ts";
 import { failure, toFailure, toMcpResult } from "../tools/result.ts";
 import {
@@ -43,6 +45,10 @@ export interface Asked {
   readonly agent?: SmcpAgent | undefined;
   /** Lets the MCP server ask the client, if it can be asked. */
   readonly questions: CallQuestions | undefined;
+  /** Shows what its result refers to. */
+  readonly links: Links;
+  /** What becomes a task when the call waits, if the client supports that. */
+  readonly running?: RunningCall | undefined;
 }
 
 /**
@@ -51,13 +57,13 @@ export interface Asked {
  */
 export async function callOffice(
   agent: SmcpAgent,
-  { computer, tool }: ToolAddress,
+  { computer, tool, server }: ToolAddress,
   args: Record<string, unknown>,
-  { request, turn, questions, options }: Asked & {
+  { request, turn, questions, links, running, options }: Asked & {
     readonly options: Pick<ResolvedOptions, "callTimeoutMs" | "heartbeatMs">;
   },
 ): Promise<Mcp.CallToolResult | Mcp.InputRequiredResult> {
-  const { _meta, notify } = request;
+  const { _meta } = request;
   const passed = readOffices(_meta);
   if (passed.length >= MAX_OFFICES_OF_CALL) {
     return passedTooMany(passed, agent.office);
@@ -68,16 +74,7 @@ export async function callOffice(
     ...writeOffices(passed.concat(own))._meta,
   };
   if (!isRequestMeta(meta)) return tooMuchMeta();
-  const progressToken = _meta?.progressToken;
-  const send = (progress: Progress) => {
-    const params = { ...progress, progressToken: progressToken ?? "" };
-    notify({ method: "notifications/progress", params }).catch(() => {
-      // The client is gone; its request ends by itself.
-    });
-  };
-  const reporter = progressToken === undefined
-    ? undefined
-    : new ProgressReporter(computer, options.heartbeatMs, send);
+  const reporter = reporterFor(request, computer, options.heartbeatMs);
   try {
     return await turn.run({ computer, tool }, async ({ signal, reqId }) => {
       const result = await agent.callTool(computer, tool, args, {
@@ -86,21 +83,47 @@ export async function callOffice(
         signal,
         meta,
         ...(questions && { input: questions.input }),
-        ...(reporter &&
-          {
-            onProgress: (progress: ToolProgress) => reporter.report(progress),
-          }),
+        ...((reporter || running) && {
+          onProgress: (progress: ToolProgress) => {
+            running?.report(progress, computer);
+            reporter?.report(progress);
+          },
+        }),
       });
       // The Computer waits: a client that is gone before the answer ends the call there too.
       const held = () => onAbort(signal, () => agent.cancel(reqId));
       return await questions?.toQuestion(result, held) ??
-        await tooMuch(result, { computer, tool }) ?? toMcpResult(result);
+        await tooMuch(result, { computer, tool }) ??
+        toMcpResult(
+          result,
+          (block) =>
+            links.show(
+              block,
+              server === undefined ? undefined : { computer, server },
+            ),
+        );
     });
   } catch (error) {
     return toFailure(error);
   } finally {
     reporter?.end();
   }
+}
+
+/** Makes what reports the progress of a call to its client, if that has asked for it. */
+function reporterFor(
+  { _meta, notify }: Asked["request"],
+  computer: string,
+  everyMs: number,
+): ProgressReporter | undefined {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return new ProgressReporter(computer, everyMs, (progress) => {
+    const params = { ...progress, progressToken };
+    notify({ method: "notifications/progress", params }).catch(() => {
+      // The client is gone; its request ends by itself.
+    });
+  });
 }
 
 /** The failure of a call that has passed so many offices that it probably never arrives. */

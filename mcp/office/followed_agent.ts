@@ -42,7 +42,12 @@ const UNKNOWN: Known = { enabled: [] };
 /** What is read of an Agent. */
 export type OfficeTools = Pick<
   SmcpAgent,
-  "tools" | "toolProblems" | "on" | "toolsSettled" | "getConfig"
+  | "tools"
+  | "toolProblems"
+  | "startingServers"
+  | "on"
+  | "toolsSettled"
+  | "getConfig"
 >;
 
 /** Follows what the Computers of an Agent's office offer. */
@@ -56,6 +61,8 @@ export class FollowedAgent {
   readonly #inspections = new Map<Promise<void>, string>();
   /** Computers that took too long for it. */
   readonly #slow = new Set<string>();
+  /** When MCP servers of a Computer were first seen starting, in milliseconds of a monotonic clock. */
+  readonly #startingSince = new Map<string, number>();
   readonly #offs: (() => void)[];
   readonly #end = Promise.withResolvers<void>();
   #hasEnded = false;
@@ -72,6 +79,7 @@ export class FollowedAgent {
       agent.on("tools", ({ computer, tools }) => {
         if (tools !== undefined) return this.#inspect(computer, tools, changed);
         forget({ computer });
+        this.#startingSince.delete(computer);
         this.troubles.delete(computer);
         if (this.#offers.delete(computer)) changed();
       }),
@@ -119,6 +127,37 @@ export class FollowedAgent {
     });
   }
 
+  /**
+   * Resolves when no MCP server starts for the first time any more, as far as Computers report it; for each
+   * Computer after a time at most.
+   */
+  async started(timeoutMs: number): Promise<void> {
+    const until = performance.now() + timeoutMs;
+    for (let restMs; (restMs = this.#startsFor(timeoutMs, until)) > 0;) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const off = this.#agent.on("tools", () => resolve());
+      const next = Promise.race([promise, this.#end.promise]);
+      await withTimeout(restMs, () => next).catch(() => {
+        // What comes later is notified.
+      });
+      off();
+      if (this.#hasEnded) return;
+    }
+    await this.inspected(timeoutMs);
+  }
+
+  /**
+   * How long Computers are still waited for that start MCP servers.
+   *
+   * @param until when that ends in any case
+   */
+  #startsFor(timeoutMs: number, until: number): number {
+    const starting = [...this.#startingSince]
+      .filter(([computer]) => this.#agent.startingServers.has(computer))
+      .map(([, since]) => since + timeoutMs);
+    return Math.min(until, Math.max(0, ...starting)) - performance.now();
+  }
+
   /** Follows no more; the Agent stays as it is. */
   end(): void {
     this.#hasEnded = true;
@@ -160,6 +199,10 @@ export class FollowedAgent {
     changed: () => void,
   ): void {
     const missing = this.#agent.toolProblems.get(computer);
+    const isStarting = this.#agent.startingServers.has(computer);
+    if (isStarting && !this.#startingSince.has(computer)) {
+      this.#startingSince.set(computer, performance.now());
+    }
     // They have been fetched.
     if (missing) this.troubles.set(computer, { missing });
     else this.troubles.delete(computer);

@@ -12,7 +12,9 @@ import { officePathOf } from "../../agent/office_path.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { Catalogue } from "../tools/catalogue.ts";
 import { FollowedAgent, type Trouble } from "./followed_agent.ts";
+import { FollowedInstructions } from "./server_instructions.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { Links } from "../resources/links.ts";
 import { Reads } from "../resources/reads.ts";
 import type { Watches } from "../resources/watches.ts";
 
@@ -39,6 +41,8 @@ export class OfficeView {
   readonly catalogue: Catalogue;
   /** The resources and prompts. */
   readonly reads: Reads;
+  /** The links that clients were shown. */
+  readonly links: Links = new Links();
   readonly #listeners = new Set<(event: ServerEvent) => void>();
   /** Computers whose MCP servers did not offer a tool in time. */
   readonly #waitedFor = new Set<string>();
@@ -67,6 +71,11 @@ export class OfficeView {
   /** What is wrong, by Computer. */
   get troubles(): ReadonlyMap<string, Trouble> {
     return this.#following?.computers.troubles ?? NO_TROUBLES;
+  }
+
+  /** The instructions of MCP servers that clients may see; empty for none. */
+  async serverInstructions(): Promise<string> {
+    return await this.#following?.instructions.text(this.catalogue) ?? "";
   }
 
   /** The office's name, once a request has asked for its Agent. */
@@ -103,6 +112,20 @@ export class OfficeView {
     if (waited?.agent === agent) {
       await waited.computers.inspected(SETTLE_TIMEOUT_MS);
       await this.#refresh(waited);
+    }
+    return agent;
+  }
+
+  /**
+   * As {@linkcode OfficeView.ready}, for a list: waits some seconds for MCP servers that start, since clients
+   * may list once.
+   */
+  async complete(): Promise<SmcpAgent> {
+    const agent = await this.ready();
+    const following = this.#following;
+    if (following?.agent === agent) {
+      await following.computers.started(SETTLE_TIMEOUT_MS);
+      await this.#refresh(following);
     }
     return agent;
   }
@@ -178,6 +201,8 @@ class Following {
   readonly agent: SmcpAgent;
   /** What its Computers offer. */
   readonly computers: FollowedAgent;
+  /** What its MCP servers instruct models to. */
+  readonly instructions: FollowedInstructions;
   /** Resolves when its Computers have been waited for. */
   readonly settled: Promise<void>;
   readonly #parts: FollowingParts;
@@ -193,6 +218,7 @@ class Following {
     this.computers = new FollowedAgent(agent, () => {
       if (this.#isSettled) this.changeSoon();
     });
+    this.instructions = new FollowedInstructions(agent);
     this.#offs = parts.reads.watch(agent);
     this.settled = this.#settle();
     this.settled.catch(() => {}); // closed meanwhile
@@ -211,6 +237,7 @@ class Following {
   end(): void {
     this.#hasEnded = true;
     this.computers.end();
+    this.instructions.end();
     for (const off of this.#offs.splice(0)) off();
     clearTimeout(this.#burst);
   }

@@ -1,6 +1,7 @@
 import type * as Mcp from "@modelcontextprotocol/server";
 import { isRecord } from "../../protocol/names.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
+import { toRequestError } from "./failures.ts";
 import { type CallQuestions, readQuestions } from "./questions.ts";
 import { Turn } from "./turn.ts";
 import { cutPage } from "./pages.ts";
@@ -8,9 +9,11 @@ import { listed } from "./resources.ts";
 import type { Answers, ServerParts } from "./server_parts.ts";
 import type { OfficePrompt } from "../resources/reads.ts";
 import { skillPrompt } from "../resources/contents.ts";
+import type { Links } from "../resources/links.ts";
 import { type Naming, skillName, toolName } from "../tools/names.ts";
 import { type ConfiguredServers, isShortName } from "../tools/servers.ts";
-import { invalidParams, messageOf, toMcpBlock } from "../tools/result.ts";
+import { invalidParams, toMcpBlock } from "../tools/result.ts";
+import { mendListed, mendMeta } from "../../protocol/mcp/mend.ts";
 import { onAbort } from "../../shared/async.ts";
 import { weigh } from "../../shared/json/values.ts";
 import { Pace } from "../../shared/pace.ts";
@@ -19,7 +22,7 @@ import { Pace } from "../../shared/pace.ts";
 export const answerPromptRequests: Answers = (server, parts) => {
   server.setRequestHandler("prompts/list", async ({ params }) => {
     const prompts = await listed(async () => {
-      const table = await namedPrompts(parts, await parts.view.ready());
+      const table = await namedPrompts(parts, await parts.view.complete());
       return [...table].filter(([name, { shown }]) => name === shown.name)
         .map(([, { shown }]) => shown);
     });
@@ -33,10 +36,11 @@ export const answerPromptRequests: Answers = (server, parts) => {
     if (!found) throw invalidParams(`Unknown prompt: ${name}`);
     const turn = new Turn(server, context, parts);
     const questions = readQuestions(server, context, parts.states);
+    const { links } = parts.view;
     try {
-      return await getPrompt(agent, found, filled, { turn, questions });
+      return await getPrompt(agent, found, filled, { turn, questions, links });
     } catch (error) {
-      throw invalidParams(messageOf(error));
+      throw toRequestError(error);
     }
   });
 };
@@ -46,8 +50,9 @@ async function getPrompt(
   agent: SmcpAgent,
   { computer, skill, prompt: { mcp_server, name: own } }: NamedPrompt,
   filled: Record<string, string>,
-  { turn, questions }: {
+  { turn, questions, links }: {
     readonly turn: Turn;
+    readonly links: Links;
     readonly questions: CallQuestions | undefined;
   },
 ): Promise<Mcp.GetPromptResult | Mcp.InputRequiredResult> {
@@ -65,19 +70,21 @@ async function getPrompt(
       () => onAbort(turn.signal, () => agent.cancel(request.reqId)),
     );
     if (question) return question;
-    const { description } = got;
+    const { description, _meta } = got;
+    const place = { computer, server: mcp_server };
     return {
       messages: got.messages.map(({ role, content }) => ({
         role,
-        content: toMcpBlock(content),
+        content: links.show(toMcpBlock(content), place),
       })),
       ...(description !== undefined && { description }),
+      ...(_meta && mendMeta({ _meta }, () => {})),
     };
   });
 }
 
 /** Returns the table of prompts of a view. */
-async function namedPrompts(
+export async function namedPrompts(
   { view, options: { nameLimit: limit, computer } }: ServerParts,
   agent: SmcpAgent,
 ): Promise<Map<string, NamedPrompt>> {
@@ -130,7 +137,7 @@ export async function promptTable(
 }
 
 /** A prompt as clients see it. */
-type NamedPrompt = OfficePrompt & { readonly shown: Mcp.Prompt };
+export type NamedPrompt = OfficePrompt & { readonly shown: Mcp.Prompt };
 
 function shownPrompt(
   { computer, prompt }: OfficePrompt,
@@ -138,13 +145,15 @@ function shownPrompt(
   naming: Naming,
 ): Mcp.Prompt {
   // One Computer that is shown as itself needs no mention.
-  const { title, description, arguments: params } = prompt;
+  const { mcp_server: _, arguments: params, ...rest } = prompt;
+  const { title, description, ...others } = mendListed(rest, () => {});
   const text = [
     ...(naming.prefix ? [`[${computer}]`] : []),
     ...(typeof description === "string" ? [description] : []),
   ].join(" ");
   const suffix = naming.prefix ? ` (${computer})` : "";
   return {
+    ...others,
     name,
     ...(typeof title === "string" && { title: `${title}${suffix}` }),
     ...(text && { description: text }),
@@ -153,11 +162,11 @@ function shownPrompt(
   };
 }
 
-const toArguments = (
-  { name, description, required }: Record<string, unknown>,
-): Mcp.PromptArgument[] =>
-  typeof name !== "string" ? [] : [{
+function toArguments(argument: Record<string, unknown>): Mcp.PromptArgument[] {
+  const { name, required, ...rest } = mendListed(argument, () => {});
+  return typeof name !== "string" ? [] : [{
+    ...rest,
     name,
-    ...(typeof description === "string" && { description }),
     ...(typeof required === "boolean" && { required }),
   }];
+}

@@ -2,6 +2,7 @@ import { isRecord } from "../../protocol/names.ts";
 import { createRequestStateCodec } from "@modelcontextprotocol/server";
 import type * as Mcp from "@modelcontextprotocol/server";
 import type { CallToolOptions } from "../../agent/mod.ts";
+import { runningCallOf } from "../tasks/running_call.ts";
 import { invalidParams, messageOf } from "../tools/result.ts";
 import { type ElicitResult, parseElicitResult } from "../../protocol/mod.ts";
 
@@ -55,7 +56,7 @@ export function readQuestions(
     async toQuestion(result, held) {
       const question = questionIn(result);
       if (question === undefined) return undefined;
-      if (envelope === undefined) held();
+      if (envelope === undefined || runningCallOf(context)?.isTask) held();
       const requestState = await states.mint(question.requestState, context);
       return { ...question, requestState };
     },

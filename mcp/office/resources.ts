@@ -1,11 +1,14 @@
 /**
- * Requests for resources: lists, reads, subscriptions and completions.
+ * Requests for resources: lists, templates, reads and subscriptions.
  *
  * A URI that is one of ours names its Computer. Where one Computer is shown as itself, the URIs of
- * its MCP servers count too, and each of these servers is asked in turn.
+ * its MCP servers count too, and each of these servers is asked in turn; else those that one MCP server alone has.
  *
  * @module
  */
+import type { ReadResourceResult } from "@modelcontextprotocol/server";
+import type { SmcpAgent } from "../../agent/mod.ts";
+import { toRequestError } from "./failures.ts";
 import { Turn } from "./turn.ts";
 import { cutPage } from "./pages.ts";
 import type { Answers, ServerParts } from "./server_parts.ts";
@@ -13,6 +16,7 @@ import {
   readableServers,
   readOwnUri,
   readPlace,
+  shownTemplate,
 } from "../resources/contents.ts";
 import {
   type Subscribe,
@@ -20,16 +24,16 @@ import {
   type Subscription,
   unsubscribe,
 } from "../resources/watches.ts";
-import { placeOf, TEMPLATES } from "../resources/uris.ts";
+import { type Place, placeOf, TEMPLATES, uriOf } from "../resources/uris.ts";
 import { invalidParams, messageOf } from "../tools/result.ts";
 import { weigh } from "../../shared/json/values.ts";
 
 /** Makes a server answer requests for resources. */
 export const answerResourceRequests: Answers = (server, parts) => {
-  const { view, options: { computer: only } } = parts;
+  const { view } = parts;
   server.setRequestHandler("resources/list", async ({ params }) => {
     const resources = await listed(async () => {
-      const agent = await view.ready();
+      const agent = await view.complete();
       return await view.reads.resources.list(agent, view.catalogue.computers);
     });
     const { items, next } = cutPage(resources, params?.cursor, weigh);
@@ -37,31 +41,24 @@ export const answerResourceRequests: Answers = (server, parts) => {
   });
   server.setRequestHandler(
     "resources/templates/list",
-    () => ({ resourceTemplates: TEMPLATES.map((each) => ({ ...each })) }),
+    async ({ params }) => {
+      const templates = await listed(async () => {
+        const agent = await view.ready();
+        const { computers } = view.catalogue;
+        return await view.reads.templates.list(agent, computers);
+      });
+      const all = [
+        ...TEMPLATES.map((each) => ({ ...each })),
+        ...templates.map(shownTemplate),
+      ];
+      const { items, next } = cutPage(all, params?.cursor, weigh);
+      return { resourceTemplates: items, ...next };
+    },
   );
   server.setRequestHandler(
     "resources/read",
-    async ({ params: { uri } }, context) => {
-      const place = placeOf(uri);
-      const computer = place?.computer ?? only;
-      if (computer === undefined || computer !== (only ?? computer)) {
-        throw invalidParams(`There is no resource ${uri}`, { uri });
-      }
-      const agent = await view.ready();
-      const turn = new Turn(server, context, parts);
-      try {
-        return await turn.run(
-          { computer, uri },
-          (request) =>
-            place
-              ? readPlace(agent, place, request)
-              // One Computer is shown as itself: the URIs of its MCP servers are valid too.
-              : readOwnUri(agent, computer, uri, request),
-        );
-      } catch (error) {
-        throw invalidParams(messageOf(error), { uri });
-      }
-    },
+    async ({ params: { uri } }, context) =>
+      await read(uri, parts, new Turn(server, context, parts)),
   );
   const begin = subscribeIn(parts);
   server.setRequestHandler(
@@ -81,6 +78,74 @@ export const answerResourceRequests: Answers = (server, parts) => {
     return {};
   });
 };
+
+/** Reads a resource by any URI that leads to it. */
+async function read(
+  uri: string,
+  { view, options: { computer: only } }: ServerParts,
+  turn: Turn,
+): Promise<ReadResourceResult> {
+  const agent = await view.ready();
+  const own = placeOf(uri);
+  const place = own ?? (only ?? await sharedPlace(view, agent, uri));
+  const computer = typeof place === "object" ? place.computer : place;
+  if (computer === undefined || computer !== (only ?? computer)) {
+    throw invalidParams(`There is no resource ${uri}`, { uri });
+  }
+  try {
+    return await turn.run(
+      { computer, uri },
+      async (request) =>
+        typeof place === "object"
+          ? asAsked(await readPlace(agent, place, request), place, uri)
+          // One Computer is shown as itself: the URIs of its MCP servers are valid too.
+          : await readOwnUri(agent, computer, uri, request),
+    );
+  } catch (error) {
+    throw toRequestError(error, uri);
+  }
+}
+
+/** Gives the contents that were asked for the URI that the client used, of which a place has several. */
+const asAsked = (
+  { contents, ...rest }: ReadResourceResult,
+  place: Place,
+  uri: string,
+): ReadResourceResult => ({
+  ...rest,
+  contents: contents.map((each) =>
+    each.uri === uriOf(place) ? { ...each, uri } : each
+  ),
+});
+
+/**
+ * Finds what an MCP server's own URI means in an office: what one MCP server alone lists, or a link to the web
+ * that one has returned.
+ *
+ * @throws {ProtocolError} several have it
+ */
+async function sharedPlace(
+  { reads, catalogue, links }: ServerParts["view"],
+  agent: SmcpAgent,
+  uri: string,
+): Promise<Place | undefined> {
+  const linked = links.find(uri);
+  if (linked) return linked;
+  const all = await reads.resources.list(agent, catalogue.computers);
+  const shown = all.filter((each) => Object(placeOf(each.uri)).uri === uri);
+  if (shown.length > 1) {
+    const uris = shown.slice(0, MAX_NAMED).map((each) => each.uri);
+    throw invalidParams(
+      `Several MCP servers have ${uri}; read one of ${uris.join(", ")}`,
+      { uri },
+    );
+  }
+  const [found] = shown;
+  return found && placeOf(found.uri);
+}
+
+/** The most URIs that an error names. */
+const MAX_NAMED = 10;
 
 /** Lists nothing while there is no Agent: the reason is in the instructions. */
 export async function listed<T>(list: () => Promise<T[]>): Promise<T[]> {
@@ -138,54 +203,3 @@ function unwatched(uri: string): Subscription {
   ready.catch(() => {});
   return { ready, end() {} };
 }
-
-/** The most values of an answer, as MCP limits it. */
-const MAX_VALUES = 100;
-
-/**
- * Makes a server complete the variables of its templates. For the arguments of prompts it has no
- * values: A2C has no request for those.
- */
-export const answerCompletionRequests: Answers = (server, parts) => {
-  const { view, options: { computer: only } } = parts;
-  server.setRequestHandler("completion/complete", async ({ params }) => {
-    const { ref, argument: { name, value }, context } = params;
-    const all = ref.type === "ref/resource"
-      ? await completions(ref.uri, name, context?.arguments ?? {})
-      : [];
-    const prefix = value.toLowerCase();
-    const found = all.filter((each) => each.toLowerCase().startsWith(prefix));
-    const values = found.slice(0, MAX_VALUES);
-    const total = found.length;
-    const hasMore = found.length > MAX_VALUES;
-    return { completion: { values, total, hasMore } };
-  });
-
-  /** All values that a variable of a template can have beside known ones, in order. */
-  async function completions(
-    uriTemplate: string,
-    variable: string,
-    known: Readonly<Record<string, string>>,
-  ): Promise<string[]> {
-    const template = TEMPLATES.find((each) => each.uriTemplate === uriTemplate);
-    if (template === undefined) {
-      throw invalidParams(`There is no template ${uriTemplate}`);
-    }
-    const agent = await view.ready();
-    const computers = view.catalogue.computers
-      .filter((each) => (only ?? each) === each);
-    if (variable === "computer") return computers;
-    const resources = await view.reads.resources.list(agent, computers);
-    const values = resources.flatMap(({ uri }) => {
-      const { kind, ...fields }: Readonly<Partial<Record<string, string>>> = {
-        ...placeOf(uri),
-      };
-      const isMeant = kind === template.name &&
-        ["computer", "server", "name"].every((each) =>
-          each === variable || fields[each] === (known[each] ?? fields[each])
-        );
-      return isMeant ? fields[variable] ?? [] : [];
-    });
-    return [...new Set(values)].toSorted();
-  }
-};

@@ -13,20 +13,22 @@ import {
   Server,
   type ServerEvent,
 } from "@modelcontextprotocol/server";
-import {
-  answerCompletionRequests,
-  answerResourceRequests,
-} from "./resources.ts";
+import { answerCompletionRequests } from "./completion.ts";
+import { answerResourceRequests } from "./resources.ts";
 import type { OfficeView } from "./office_view.ts";
 import { answerPromptRequests } from "./prompts.ts";
 import type { ServerParts } from "./server_parts.ts";
 import { answerToolRequests } from "./tools.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { isSubscribed } from "../resources/watches.ts";
+import { TASKS_CAPABILITY } from "../tasks/extension.ts";
+import { answeringWithTasks, type Handler } from "../tasks/running_call.ts";
+import { answerTaskRequests } from "../tasks/task_requests.ts";
 import type { Catalogue } from "../tools/catalogue.ts";
 import { computerPart } from "../tools/names.ts";
 import { messageOf } from "../tools/result.ts";
 import { CALL_TOOL, SEARCH_TOOLS } from "../tools/search.ts";
+import { UI_CAPABILITY, UI_EXTENSION } from "../../protocol/mcp/apps.ts";
 import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
 import {
   readOffices,
@@ -34,12 +36,22 @@ import {
 } from "../../protocol/payloads/request_meta.ts";
 
 /**
+ * What a server is for: clients of a revision, or requests for tasks alone, which do without an Agent
+ * and what is said about it.
+ */
+export type ServerPurpose = "2025" | "2026" | "task";
+
+/**
  * Makes the MCP server of one request, one session or one connection over stdio: its state is all in
  * the parts, and making it has no effect.
  */
-export async function createOfficeServer(parts: ServerParts): Promise<Server> {
+export async function createOfficeServer(
+  parts: ServerParts,
+  purpose: ServerPurpose,
+): Promise<Server> {
+  const hasTasks = purpose !== "2025";
   const server = new OfficeServer(
-    parts.view,
+    parts,
     OFFICE_INFO,
     {
       capabilities: {
@@ -47,8 +59,12 @@ export async function createOfficeServer(parts: ServerParts): Promise<Server> {
         resources: { listChanged: true, subscribe: true },
         prompts: { listChanged: true },
         completions: {},
+        extensions: {
+          [UI_EXTENSION]: UI_CAPABILITY,
+          ...(hasTasks && TASKS_CAPABILITY),
+        },
       },
-      instructions: await instructions(parts),
+      ...(purpose !== "task" && { instructions: await instructions(parts) }),
       requestState: { verify: parts.states.verify },
     },
   );
@@ -56,14 +72,12 @@ export async function createOfficeServer(parts: ServerParts): Promise<Server> {
   answerResourceRequests(server, parts);
   answerPromptRequests(server, parts);
   answerCompletionRequests(server, parts);
+  if (hasTasks) answerTaskRequests(server, parts.tasks);
   return server;
 }
 
 /** What an office is to MCP clients. */
 export const OFFICE_INFO = { name: "a2c-smcp", version: PROTOCOL_VERSION };
-
-/** What handlers of the MCP SDK are. */
-type Handler = Parameters<Server["_wrapHandler"]>[1];
 
 /** The answers that name the office and those behind it. */
 const NAMING = ["initialize", "server/discover", "tools/list"];
@@ -73,22 +87,23 @@ const LEADS_BACK =
 
 /** An MCP server that names its office to clients which may lead back to it (protocol §15). */
 class OfficeServer extends Server {
-  readonly #view: OfficeView;
+  readonly #parts: ServerParts;
 
   constructor(
-    view: OfficeView,
+    parts: ServerParts,
     ...[info, options]: ConstructorParameters<typeof Server>
   ) {
     super(info, options);
-    this.#view = view;
+    this.#parts = parts;
   }
 
   protected override _wrapHandler(method: string, handler: Handler): Handler {
     const answer = super._wrapHandler(method, handler);
+    if (method === "tools/call") return answeringWithTasks(answer, this.#parts);
     if (!NAMING.includes(method)) return answer;
     return (request, context) =>
       namingOffices(
-        this.#view,
+        this.#parts.view,
         context.mcpReq._meta,
         () => answer(request, context),
       );
@@ -125,7 +140,8 @@ async function instructions({ view, options }: ServerParts): Promise<string> {
   } catch (error) {
     return `No tools can be used now: ${messageOf(error)}`;
   }
-  return instructionsOf(view, options);
+  const theirs = await view.serverInstructions();
+  return [instructionsOf(view, options), theirs].filter(Boolean).join("\n\n");
 }
 
 /** Notifies the client of one server of a change; one that has just gone is left out. */

@@ -1,6 +1,10 @@
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
-import type { Server } from "@modelcontextprotocol/server";
+import type {
+  JSONRPCMessage,
+  Server,
+  ServerEvent,
+} from "@modelcontextprotocol/server";
 import {
   serveStdio,
   StdioServerTransport,
@@ -9,6 +13,13 @@ import { RequestIds } from "./request_ids.ts";
 import { subscribeIn } from "./resources.ts";
 import { createOfficeServer, notifyClient } from "./server.ts";
 import type { ServerParts } from "./server_parts.ts";
+import { ownerOf } from "../tasks/extension.ts";
+import {
+  errorAnswer,
+  listenForTasks,
+  taskEvent,
+  withTasks,
+} from "../tasks/task_listening.ts";
 import { ListenStreams } from "../resources/watches.ts";
 import type { NamesOf } from "../../shared/checks.ts";
 
@@ -41,32 +52,49 @@ export function serveOfficeStdio(
 ): StdioConnection {
   // A client probes the era with a server that is thrown away.
   const servers = new Set<Server>();
-  const off = parts.view.onChange((event) => {
+  const notify = (event: ServerEvent) => {
     for (const server of servers) notifyClient(server, event);
-  });
+  };
+  const offs = [
+    parts.view.onChange(notify),
+    parts.tasks.onChange((task) => notify(taskEvent(task))),
+  ];
   const ids = new RequestIds();
   const transport = new StdioServerTransport(stdin, stdout);
   const send = transport.send.bind(transport);
-  transport.send = (message) => send(ids.giveBack(message));
+  transport.send = async (message) => {
+    for (const each of withTasks(message, parts.tasks)) {
+      await send(ids.giveBack(each));
+    }
+  };
   const { promise: closed, resolve } = Promise.withResolvers<void>();
-  const handle = serveStdio(async () => {
-    const server = await createOfficeServer(parts);
+  const handle = serveStdio(async ({ era }) => {
+    const purpose = era === "legacy" ? "2025" : "2026";
+    const server = await createOfficeServer(parts, purpose);
     servers.add(server);
     server.onclose = () => void servers.delete(server);
     return server;
   }, { transport });
   const listening = new ListenStreams(subscribeIn(parts));
   const { onclose, onmessage } = transport;
+  const receive = (message: JSONRPCMessage) => {
+    try {
+      const listen = listenForTasks(message, parts.tasks, ownerOf(undefined));
+      onmessage?.(listen ?? message);
+    } catch (error) {
+      void transport.send(errorAnswer(message, error));
+    }
+  };
   transport.onmessage = (message) => {
     for (const each of ids.take(message)) {
       listening.saw(each);
-      onmessage?.(each);
+      receive(each);
     }
   };
   transport.onclose = () => {
     onclose?.();
     listening.end();
-    off();
+    for (const off of offs) off();
     resolve();
   };
   return { closed, close: () => handle.close() };

@@ -16,6 +16,7 @@ import { isQuestion, readQuestions } from "./questions.ts";
 import { Turn } from "./turn.ts";
 import type { Answers, ServerParts } from "./server_parts.ts";
 import { cutPage } from "./pages.ts";
+import { runningCallOf } from "../tasks/running_call.ts";
 import { readPlace } from "../resources/contents.ts";
 import { DESKTOP_TOOL_NAMES } from "../tools/names.ts";
 import { failure, invalidParams, toFailure } from "../tools/result.ts";
@@ -39,11 +40,13 @@ export const answerToolRequests: Answers = (server, parts) => {
     const questions = readQuestions(server, context, parts.states);
     const begun = takeBegun(context.http?.req);
     const result = begun
-      ? await begun.goOn(turn.signal, questions)
+      ? await begun.goOn(turn.signal, context.mcpReq.notify, questions)
       : await answerCall(parts, params, {
         request: context.mcpReq,
         turn,
         questions,
+        links: parts.view.links,
+        running: runningCallOf(context),
       });
     if (isQuestion(result)) return result;
     const schema = outputSchemaOf(parts, params.name);
@@ -70,7 +73,7 @@ export async function listTools(
     return { tools: [...SEARCH_MODE_TOOLS, ...own] };
   }
   try {
-    await view.ready();
+    await view.complete();
   } catch {
     return { tools: [] }; // the reason is in the instructions, and in the error of a call
   }

@@ -13,15 +13,18 @@ import {
   expandSkillDir,
   type SmcpAgent,
 } from "../../agent/mod.ts";
-import { type Place, uriOf } from "./uris.ts";
+import { readWhole } from "../../agent/queries.ts";
+import { requestsOf } from "../../agent/requests.ts";
+import { type Place, templateOf, uriOf } from "./uris.ts";
 import {
   type A2CSkillRef,
   type DPEDocumentSummary,
   ProtocolError,
+  type ReadResourceRet,
   type Resource,
-  type ResourceContents,
+  type ResourceTemplate,
 } from "../../protocol/mod.ts";
-import { mendContents } from "../../protocol/mcp/mend.ts";
+import { mendContents, mendListed, mendMeta } from "../../protocol/mcp/mend.ts";
 import { withTimeout } from "../../shared/async.ts";
 
 /** How long a list waits for one Computer. */
@@ -91,12 +94,19 @@ export async function readPlace(
     case "resource": {
       const { server, uri } = place;
       return toContents(
-        await agent.readResource(computer, server, uri, request),
+        await readAt(agent, { computer, mcp_server: server, uri }, request),
         (own = uri) => uriOf({ ...place, uri: own }),
       );
     }
   }
 }
+
+/** Reads a resource of an MCP server, with the metadata of its answer. */
+const readAt = (
+  agent: SmcpAgent,
+  place: Parameters<typeof readWhole>[1],
+  request: AgentRequestOptions,
+): Promise<ReadResourceRet> => readWhole(requestsOf(agent), place, request);
 
 /**
  * Reads a resource by the URI of its MCP server, whichever of the Computer's has it.
@@ -112,8 +122,11 @@ export async function readOwnUri(
   let failure: unknown = new ProtocolError(400, `There is no resource ${uri}`);
   for (const server of await readableServers(agent, computer, request)) {
     try {
-      const contents = await agent.readResource(computer, server, uri, request);
-      if (contents.length > 0) return toContents(contents, (own = uri) => own);
+      const place = { computer, mcp_server: server, uri };
+      const answer = await readAt(agent, place, request);
+      if (answer.contents.length > 0) {
+        return toContents(answer, (own = uri) => own);
+      }
     } catch (error) {
       request.signal.throwIfAborted();
       failure = error;
@@ -128,16 +141,18 @@ export async function readableServers(
   computer: string,
   request: AgentRequestOptions,
 ): Promise<string[]> {
-  const { servers } = await agent.getConfig(computer, request);
-  return Object.entries(servers).filter(([, { disabled }]) => !disabled)
-    .map(([key]) => key);
+  const { servers, other_servers } = await agent.getConfig(computer, request);
+  const enabled = Object.entries(servers)
+    .filter(([, { disabled }]) => !disabled).map(([key]) => key);
+  return [...enabled, ...other_servers ?? []];
 }
 
 /** Keeps what MCP allows, and clients check: text, or bytes. */
 const toContents = (
-  contents: readonly ResourceContents[],
+  { contents, _meta }: ReadResourceRet,
   shown: (own: string | undefined) => string,
 ): Mcp.ReadResourceResult => ({
+  ...(_meta && mendMeta({ _meta }, () => {})),
   contents: contents.flatMap((each): Mcp.ReadResourceResult["contents"] => {
     const { uri, text, blob, mimeType, _meta } = each;
     const value = typeof text === "string" ? { text } : { blob };
@@ -201,21 +216,50 @@ const serverResources: List = async (agent, computer, signal) => {
 function shownAs(
   computer: string,
   server: string,
-  { uri, name, title, description, mimeType, size }: Resource,
+  { uri, ...rest }: Resource,
 ): Mcp.Resource[] {
   if (typeof uri !== "string" || !uri || /^dpe:/i.test(uri)) return [];
   const isWindow = /^window:/i.test(uri);
   const kind = isWindow ? "window" : "resource";
+  const { size, ...shown } = shownItem(computer, uri, rest);
   return [{
     uri: uriOf({ kind, computer, server, uri }),
-    name: `${typeof name === "string" && name ? name : uri} (${computer})`,
-    ...(typeof title === "string" && { title: `${title} (${computer})` }),
-    ...(typeof description === "string" && { description }),
+    ...shown,
+    // Windows are shown as Markdown.
     ...(isWindow
       ? { mimeType: "text/markdown" }
-      : typeof mimeType === "string" && { mimeType }),
-    ...(!isWindow && typeof size === "number" && { size }),
+      : typeof size === "number" && { size }),
   }];
+}
+
+/** A template of URIs, and the Computer that has it. */
+export interface OfficeTemplate {
+  /** The Computer. */
+  readonly computer: string;
+  /** As its MCP server lists it. */
+  readonly template: ResourceTemplate;
+}
+
+/** Shows a template of an MCP server. */
+export const shownTemplate = (
+  { computer, template: { uriTemplate, mcp_server, ...rest } }: OfficeTemplate,
+): Mcp.ResourceTemplateType => ({
+  uriTemplate: templateOf({ computer, server: mcp_server }, uriTemplate),
+  ...shownItem(computer, uriTemplate, rest),
+});
+
+/** Shows the fields of a list's item as they came, with the Computer for people; invalid ones are left out. */
+function shownItem(
+  computer: string,
+  uri: string,
+  item: Record<string, unknown>,
+): Record<string, unknown> & { name: string } {
+  const { name, title, ...rest } = mendListed(item, () => {});
+  return {
+    ...rest,
+    name: `${typeof name === "string" && name ? name : uri} (${computer})`,
+    ...(typeof title === "string" && { title: `${title} (${computer})` }),
+  };
 }
 
 /** The most bytes of a file that is one message. */

@@ -16,7 +16,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
-import { type Place, uriOf } from "./uris.ts";
+import { type Place, urisOf } from "./uris.ts";
 import { ErrorCode, ProtocolError } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
 
@@ -80,7 +80,7 @@ export class Watches {
 
   /** Subscribes one client to a resource; windows and documents are notified anyway. */
   subscribe(place: Place): Subscription {
-    const uri = uriOf(place);
+    const [uri] = urisOf(place);
     const fresh: Watched = { place, count: 0, begun: undefined };
     const watched = this.#watched.get(uri) ?? fresh;
     this.#watched.set(uri, watched);

@@ -14,7 +14,7 @@ import { type ToolFilter, toolFilter } from "./filter.ts";
 import { DESKTOP_TOOL_NAMES, type Naming, toolName } from "./names.ts";
 import { type ConfiguredServers, ownedTool } from "./servers.ts";
 import { tagsOf, toMcpTool } from "./tool.ts";
-import type { SMCPTool } from "../../protocol/mod.ts";
+import { mcpServerOf, type SMCPTool } from "../../protocol/mod.ts";
 import { queue } from "../../shared/async.ts";
 import { weigh, type Weight } from "../../shared/json/values.ts";
 import { Pace } from "../../shared/pace.ts";
@@ -25,6 +25,8 @@ export interface ToolAddress {
   readonly computer: string;
   /** Its name there. */
   readonly tool: string;
+  /** Its MCP server; absent where its Computer does not name it. */
+  readonly server?: string;
 }
 
 /** What a Computer offers, and what the names of that depend on. */
@@ -228,10 +230,12 @@ export class Catalogue {
       if (!this.#isShown(computer, original, source, forms)) continue;
       const shown = this.#show(computer, original, forms.name);
       const text = JSON.stringify(shown);
+      const server = mcpServerOf(original);
       hash.update(text);
       offered.push({
         computer,
         tool: original.name,
+        ...(server !== undefined && { server }),
         names: [...new Set([forms.name, forms.whole])],
         original,
         shown,

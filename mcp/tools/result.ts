@@ -19,14 +19,19 @@ import { countValues } from "../../shared/json/values.ts";
  * Makes the MCP result of what a Computer answered: everything passes as it is, but what MCP does
  * not know, such as `meta` beside `_meta`, and null for nothing; and what clients would refuse the whole
  * result for.
+ *
+ * @param show returns a block of its content as clients see it
  */
-export function toMcpResult(result: CallToolResult): Mcp.CallToolResult {
+export function toMcpResult(
+  result: CallToolResult,
+  show: (block: Mcp.ContentBlock) => Mcp.ContentBlock = (block) => block,
+): Mcp.CallToolResult {
   const { meta: _, _meta, content, ...rest } = result;
   const { meta, structured } = carriedStructured(result);
   const mended = mendResult({
     ...withoutNulls(rest),
     ...structured,
-    content: content.map(toMcpBlock),
+    content: content.map((block) => show(toMcpBlock(block))),
     ...(Object.keys(meta).length > 0 && { _meta: meta }),
   }, ignore);
   return mended as typeof mended & Mcp.CallToolResult;

@@ -6,6 +6,9 @@ import {
   mendToolAnnotations,
 } from "../../protocol/mcp/mend.ts";
 import { withoutNames } from "../../protocol/mcp/schema_check.ts";
+import { withPageUris } from "../../protocol/mcp/apps.ts";
+import { mendForModels } from "./model_schema.ts";
+import { linkTo } from "../resources/uris.ts";
 import { parsed, parseObject } from "./result.ts";
 
 /** Before the keys of our own in `_meta`. */
@@ -18,7 +21,7 @@ const OWN_KEYS = ["MCP_TOOL_ANNOTATION", "a2c_tool_meta", "a2c_mcp_server"];
  * Makes the MCP tool of a Computer's tool.
  *
  * @param how its `name` for clients; `naming`: title and description name the Computer; `lenient`: the
- * output schema is left out
+ * output schema is left out, and that of its arguments is mended for the APIs of models
  */
 export function toMcpTool(
   tool: SMCPTool,
@@ -33,7 +36,10 @@ export function toMcpTool(
     parseObject(tool.meta?.MCP_TOOL_ANNOTATION),
     ignore,
   );
-  const input = { ...tool.params_schema, type: "object" as const };
+  const { schema: params_schema, changes } = lenient
+    ? mendForModels(tool.params_schema)
+    : { schema: tool.params_schema, changes: [] };
+  const input = { ...params_schema, type: "object" as const };
   const outputSchema = tool.return_schema && !lenient
     ? mendOutputSchema(tool.return_schema, ignore)
     : undefined;
@@ -54,7 +60,10 @@ export function toMcpTool(
     ...(outputSchema && { outputSchema: withoutNames(outputSchema) }),
     ...(annotations && { annotations }),
     ...(icons && { icons }),
-    _meta: metaOf(tool, computer),
+    _meta: {
+      ...metaOf(tool, computer),
+      ...(changes.length > 0 && { [`${VENDOR}schema_changes`]: changes }),
+    },
   };
 }
 
@@ -84,8 +93,11 @@ function metaOf(tool: SMCPTool, computer: string): Record<string, unknown> {
   const theirs = Object.entries(tool.meta ?? {})
     .filter(([key]) => !OWN_KEYS.includes(key))
     .map(([key, value]) => [key, structured(value)]);
+  const meta: Record<string, unknown> = Object.fromEntries(theirs);
   return {
-    ...Object.fromEntries(theirs),
+    ...server === undefined
+      ? meta
+      : withPageUris(meta, (uri) => linkTo({ computer, server }, uri)),
     [`${VENDOR}computer`]: computer,
     [`${VENDOR}tool`]: tool.name,
     ...(server !== undefined && { [`${VENDOR}mcp_server`]: server }),

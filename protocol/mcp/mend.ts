@@ -281,12 +281,30 @@ function mended(
     note(`a piece of its content has no ${name}, and is shown as JSON`);
     return asText(JSON.stringify(block));
   }
-  const valid = withoutInvalid(block, optional, note);
+  return mendOptional(block, optional, note);
+}
+
+function mendOptional(
+  object: Record<string, unknown>,
+  optional: Readonly<Record<string, Test>>,
+  note: Note,
+): Record<string, unknown> {
+  const valid = withoutInvalid(object, optional, note);
   const given = valid.annotations;
   if (!isRecord(given)) return valid;
   const annotations = withoutInvalid(given, CONTENT_ANNOTATIONS, note);
   return annotations === given ? valid : { ...valid, annotations };
 }
+
+/**
+ * Mends an item of a list of resources, templates or prompts: what may be absent is left out where it is invalid.
+ *
+ * @param note receives a sentence about each change
+ */
+export const mendListed = (
+  item: Record<string, unknown>,
+  note: Note,
+): Record<string, unknown> => mendOptional(item, OPTIONAL_OF_LINK, note);
 
 function mendMedia(
   block: Record<string, unknown>,

@@ -81,6 +81,8 @@ export interface GetPromptRet {
   description?: string;
   /** The text for a model. */
   messages: PromptMessage[];
+  /** The metadata of the MCP server's answer. */
+  _meta?: Record<string, unknown>;
   /** `input_required` for a question to the caller in place of the messages. */
   resultType?: string;
   /** The question, by its key. */
@@ -117,6 +119,7 @@ export const getPrompt = z.routed(
       role: z.enum(["user", "assistant"]),
       content: contentBlockSchema,
     })),
+    _meta: z.exactOptional(z.plainObject),
     resultType: z.exactOptional(z.string()),
     inputRequests: z.exactOptional(z.plainObject),
     requestState: z.exactOptional(z.string()),

@@ -137,6 +137,46 @@ export interface ResourceContents {
 export interface ReadResourceRet {
   /** The contents, unchanged. */
   contents: ResourceContents[];
+  /** The metadata of the MCP server's answer. */
+  _meta?: Record<string, unknown>;
+  /** The `req_id` of the request. */
+  req_id: string;
+}
+
+/** Requests the templates of a Computer's running MCP servers: `resources/templates/list` of MCP; an extension of this package. */
+export interface GetResourceTemplatesReq extends AgentCallData {
+  /** Name of the target Computer. */
+  computer: string;
+  /** Seconds for listing; 30 when absent. */
+  timeout?: number;
+}
+
+/**
+ * A template of URIs of resources as its MCP server listed it, with the name of that server.
+ *
+ * The fields named here are those of MCP; all but the template and the server may be missing or invalid.
+ */
+export interface ResourceTemplate {
+  /** The template (RFC 6570): what it makes can be read. */
+  uriTemplate: string;
+  /** Name of the MCP server: a key of `servers` in the Computer's configuration. */
+  mcp_server: string;
+  /** Its short name. */
+  name?: string;
+  /** Its title for people. */
+  title?: string;
+  /** Its description. */
+  description?: string;
+  /** The media type of all that it leads to. */
+  mimeType?: string;
+  /** Everything else that the server sent. */
+  [field: string]: unknown;
+}
+
+/** The templates of a Computer; an extension of this package. */
+export interface GetResourceTemplatesRet {
+  /** All of them, server by server in the order of the configuration; those of a server that fails are missing. */
+  resource_templates: ResourceTemplate[];
   /** The `req_id` of the request. */
   req_id: string;
 }
@@ -170,6 +210,8 @@ export interface UpdateResources {
   mcp_server?: string;
   /** The URI of the resource, as it was asked for. */
   uri?: string;
+  /** Without `uri`: which list has changed; where it is anything else, both may have. */
+  list?: "resources" | "prompts";
 }
 
 /** The parsers of `client:get_resources`; a null `next_cursor` is left out. */
@@ -194,7 +236,21 @@ export const readResource = z.routed(
     uri: z.string(),
     timeout: z.exactOptional(z.timeoutSeconds),
   }),
-  z.answer({ contents: z.listOf(z.plainObject) }),
+  z.answer({
+    contents: z.listOf(z.plainObject),
+    _meta: z.exactOptional(z.plainObject),
+  }),
+);
+
+/** The parsers of `client:get_resource_templates`; of a template only itself and the name of the server are checked. */
+export const getResourceTemplates = z.routed(
+  z.computerCall({ timeout: z.exactOptional(z.timeoutSeconds) }),
+  z.answer({
+    resource_templates: z.listOf(z.pipe(
+      z.looseObject({ uriTemplate: z.string(), mcp_server: z.string() }),
+      z.transform((template) => template as ResourceTemplate),
+    )),
+  }),
 );
 
 /** The parsers of `client:watch_resource`. */
@@ -212,4 +268,5 @@ export const parseUpdateResources = z.parser(z.looseObject({
   computer: z.memberName,
   mcp_server: z.exactOptional(z.identifier),
   uri: z.exactOptional(z.string()),
+  list: z.exactOptional(z.custom<"resources" | "prompts">()),
 }));

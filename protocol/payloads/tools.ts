@@ -183,6 +183,12 @@ export interface GetToolsRet {
    * anything but texts for absence.
    */
   problems?: string[];
+  /**
+   * How many MCP servers start for the first time, whose tools may follow; absent for none. Each of them
+   * that has started, or has failed to, is announced as a change. An extension of this package; receivers
+   * take anything but a positive number for none.
+   */
+  starting?: number;
   /** The `req_id` of the request. */
   req_id: string;
   /** The ids of the offices that its MCP servers lead to, if any do. An extension of this package. */
@@ -276,6 +282,7 @@ export const getTools = z.routed(
     tools: z.listOf(smcpToolSchema),
     _meta: z.exactOptional(z.custom<RequestMeta>()),
     problems: z.exactOptional(z.pipe(z.unknown(), z.transform(toTexts))),
+    starting: z.exactOptional(z.custom<number>()),
   }),
 );
 

@@ -125,6 +125,12 @@ function describeUse({ holder, until }: SeatUse): string {
       return `${name} has it for a command, until that has ended`;
     case "calls":
       return `${name} has it for MCP clients, until their calls have ended: ${until.inFlight} in flight`;
+    case "tasks": {
+      const waiting = until.open === 1
+        ? "1 task waits"
+        : `${until.open} tasks wait`;
+      return `${name} has it for MCP clients, until their tasks have ended: ${waiting}`;
+    }
   }
 }
 

@@ -25,6 +25,7 @@ import {
   type Waiting,
 } from "../../protocol/mod.ts";
 import {
+  ASKED,
   audit,
   type AuditedRead,
   type CallEnd,
@@ -208,14 +209,16 @@ function describeRead(
 const withoutSecrets = (uri: string): string =>
   uri.replace(/[?#].*$/s, "").replace(/^([^/]*:\/\/)[^/]*@/, "$1");
 
-/** Times events; those that a client made up share one label. */
+/** Times events, a call that asks its Agent by its last request; those that a client made up share one label. */
 export const measureEvents = (
   metrics: Metrics,
 ): NonNullable<OfficeClientParts["measure"]> =>
 (event) => {
   const began = performance.now();
-  return (answer, end = eventEnd(answer)) =>
+  return (answer, end = eventEnd(answer)) => {
+    if (end === ASKED) return; // the next request ends the call
     metrics.answered(event ?? "unknown", end, performance.now() - began);
+  };
 };
 
 /**

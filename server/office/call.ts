@@ -6,10 +6,12 @@
  */
 import {
   type ClientEvent,
+  COMPLETE_EVENT,
   ErrorCode,
   GET_DPE_EVENT,
   GET_PROMPT_EVENT,
   GET_PROMPTS_EVENT,
+  GET_RESOURCE_TEMPLATES_EVENT,
   type Notification,
   PROFILES,
   ProtocolError,
@@ -21,7 +23,13 @@ import {
   type Waiting,
 } from "../../protocol/mod.ts";
 import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
-import { type CallEnd, endOf, OK, TIMEOUT_OF_SERVER } from "../shared/audit.ts";
+import {
+  ASKED,
+  type CallEnd,
+  endOf,
+  OK,
+  TIMEOUT_OF_SERVER,
+} from "../shared/audit.ts";
 import { type Deadline, swapRemove } from "../../shared/deadlines.ts";
 import {
   type Ack,
@@ -154,6 +162,8 @@ export class Call implements Deadline, PendingCall {
   readonly began: number;
   readonly due: number;
   place?: number;
+  /** Whether its answer may be a question to the Agent. */
+  readonly #mayAsk: boolean;
   readonly #caller: Caller;
   /** Forgets it at the Computer; `undefined` before it was sent, and once it has ended. */
   #forget: Forget | undefined;
@@ -167,7 +177,9 @@ export class Call implements Deadline, PendingCall {
     caller: Caller,
   ) {
     const { clock, requestTimeoutMs } = agent.home.parts;
-    const { tool_name, progress, timeout } = about as Partial<ToolCallReq>;
+    const { tool_name, progress, timeout, accepts } = about as Partial<
+      ToolCallReq
+    >;
     const ownMs = typeof timeout === "number"
       ? timeout * 1000
       : requestTimeoutMs;
@@ -180,6 +192,7 @@ export class Call implements Deadline, PendingCall {
     this.began = clock.now();
     this.due = this.began +
       (TIMED.has(event) ? ownMs + ANSWER_MARGIN_MS : requestTimeoutMs);
+    this.#mayAsk = accepts?.includes(INPUT_REQUIRED) === true;
     this.#caller = caller;
   }
 
@@ -226,7 +239,10 @@ export class Call implements Deadline, PendingCall {
     if (!first?.isObject) return this.#finish(noAnswer(first, this.event));
     const excess = excessOf(CLIENT_EVENTS[this.event].bounds.answer, first);
     if (excess) return this.#finish(tooMuch(this, excess.why, excess.fields));
-    this.#finish(differs(this) ? translated(first, this) : first);
+    const answer = differs(this) ? translated(first, this) : first;
+    const isQuestion = this.#mayAsk && endOf(answer, this.stopped) === OK &&
+      Object(answer.peek()).resultType === INPUT_REQUIRED;
+    this.#finish(answer, isQuestion ? ASKED : undefined);
   };
 
   /**
@@ -275,6 +291,9 @@ export class Call implements Deadline, PendingCall {
 const differs = ({ agent, computer }: Call): boolean =>
   agent.peer.profile.bundleIds !== computer.peer.profile.bundleIds &&
   agent.role !== "operator";
+
+/** What a request accepts that may be answered with a question; the kind of such an answer. */
+const INPUT_REQUIRED = "input_required";
 
 function translated(answer: Payload, call: Call): Payload {
   const { event, agent, computer } = call;
@@ -361,8 +380,10 @@ const TIMED: ReadonlySet<ClientEvent> = new Set<ClientEvent>([
   TOOL_CALL_EVENT,
   GET_DPE_EVENT,
   READ_RESOURCE_EVENT,
+  GET_RESOURCE_TEMPLATES_EVENT,
   GET_PROMPTS_EVENT,
   GET_PROMPT_EVENT,
+  COMPLETE_EVENT,
 ]);
 
 /**

@@ -163,7 +163,7 @@ const PROGRESS = "computer agent req_id progress total message waiting"
   .split(" ");
 
 /** The fields of a report that a resource has changed. */
-const RESOURCE = ["computer", "mcp_server", "uri"];
+const RESOURCE = ["computer", "mcp_server", "uri", "list"];
 
 /** An office, as its members use it. */
 interface MemberOffice {

@@ -37,6 +37,10 @@ const endedBy = (outcome: string, ended_by: EndedBy): CallEnd => ({
 export const OK: CallEnd = { outcome: "ok" };
 /** Its Agent left the office, or lost its connection, before the answer. */
 export const AGENT_GONE: CallEnd = { outcome: "agent gone" };
+/** It was answered with a question: another request of the same call has the answer, and goes on. */
+export const ASKED: CallEnd = { outcome: "input required" };
+/** Its Agent has not answered its question. */
+export const UNANSWERED: CallEnd = endedBy("cancelled", "agent");
 /** An operator ended it, or kicked its Agent. */
 export const CANCELLED_BY_OPERATOR: CallEnd = endedBy("cancelled", "operator");
 /** Its Computer did not answer within the Server's deadline. */
@@ -49,7 +53,12 @@ export const endText = ({ outcome, ended_by }: CallEnd): string =>
     : `${outcome} ${outcome === "timeout" ? "of" : "by"} the ${ended_by}`;
 
 /** How requests end without a fault. */
-const FINE: readonly string[] = ["ok", "cancelled", "agent gone"];
+const FINE: readonly string[] = [
+  "ok",
+  "cancelled",
+  "agent gone",
+  ASKED.outcome,
+];
 
 /**
  * Returns whether the end of a call is an error of one of its two members. An Agent that did not wait

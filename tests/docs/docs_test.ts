@@ -86,7 +86,7 @@ Deno.test({
         undefined,
         `"smcp-server --prot 1" 2: error: unknown option '--prot' (Did you mean --port?)`,
         `what is "fly away"?`,
-        `"deno run -A jsr:@a2c-smcp/sdk/agent/main fly --office x" 2: error: unknown command 'fly'; the commands are members, tools, call, desktop, resources, docs, read, prompts, prompt, skills, skill, put, config, watch, mcp, completion`,
+        `"deno run -A jsr:@a2c-smcp/sdk/agent/main fly --office x" 2: error: unknown command 'fly'; the commands are members, tools, call, desktop, resources, docs, read, prompts, prompt, instructions, skills, skill, put, config, watch, mcp, completion`,
         `"npx -y -p a2c.tgz smcp-agent tools" 2: error: required option '--office <office>' not specified; give it, or set SMCP_OFFICE in the environment`,
         `"smcp-server --port " 2: error: option '--port <number>' argument '' is invalid. Expected an integer from 0 to 65535.`,
         `"deno task nothing": there is no such task`,
@@ -104,6 +104,7 @@ const CHECKED: Readonly<Record<string, readonly string[]>> = {
     "configuration",
     "links",
     "mcp-client", // mcp_page_test.ts
+    "server-json", // mcp_page_test.ts
     "version-mismatch", // references_test.ts
   ],
   toml: ["mcp-client"],

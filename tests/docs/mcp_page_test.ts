@@ -5,14 +5,15 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { officeEntry } from "../../computer/config/office_entries.ts";
 import { readConfig } from "../../computer/config/parse_config.ts";
 import { mcpGateway } from "../../mcp/mod.ts";
+import { apiKeys } from "../../server/mod.ts";
 import { startOffice } from "../../testing/mod.ts";
 import { fixture } from "../support/computer/mcp_servers.ts";
 import { CLIENTS } from "../support/mcp/clients.ts";
-import { codeBlocks } from "./support/blocks.ts";
+import { codeBlocks, exampleCode } from "./support/blocks.ts";
 import { commandsOf, mistakeIn } from "./support/commands.ts";
 
 /** How a client reaches the office, as its configuration says. */
@@ -158,4 +159,51 @@ Deno.test("the page for builders of agents installs what each program with a fra
   }
   assertEquals(started.sort(), programs);
   assertEquals(installed.sort(), await requirements());
+});
+
+const GATEWAY_KEY = { key: "ann-key-0123456789" };
+
+Deno.test("the page's server.json is one that the registry of MCP takes, and leads to an office", async () => {
+  const file = JSON.parse(await exampleCode("server-json"));
+  assertMatch(
+    file.$schema,
+    /\/schemas\/\d{4}-\d\d-\d\d\/server\.schema\.json$/,
+  );
+  // As the schema of 2025-12-11 has it.
+  assertMatch(file.name, /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
+  for (const [text, most] of [[file.title, 100], [file.description, 100]]) {
+    assert(text.length > 0 && text.length <= most, text);
+  }
+  assertMatch(file.version, /^\d+\.\d+\.\d+$/);
+  for (const { type, url, variables, headers } of file.remotes) {
+    assertEquals(type, "streamable-http");
+    const names = [...url.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    assertEquals(Object.keys(variables), names);
+    for (const input of [...Object.values(variables), ...headers]) {
+      const { isRequired, isSecret, description } = Object(input);
+      assertEquals(typeof description, "string");
+      assert(
+        [isRequired, isSecret].every((each) =>
+          each === undefined || typeof each === "boolean"
+        ),
+      );
+    }
+    const [header] = headers;
+    const { key } = GATEWAY_KEY;
+    await using office = await startOffice({
+      server: {
+        gateway: mcpGateway(),
+        authenticator: apiKeys([{ id: "ann", key, roles: ["agent"] }]),
+      },
+      agent: { auth: { api_key: key } },
+    });
+    const path = new URL(url.replace("{office}", "any")).pathname;
+    const status = async (headers: Record<string, string>) => {
+      const response = await fetch(new URL(path, office.url), { headers });
+      await response.body?.cancel();
+      return response.status;
+    };
+    assertEquals(await status({}), 401);
+    assert(await status({ [header.name]: key }) !== 401);
+  }
 });

@@ -54,6 +54,12 @@ async function isRefusedCleanly(agent: SmcpAgent, server: string) {
     read_resource: agent.readResource(COMPUTER, server, "x://y", options),
     get_prompts: agent.getPrompts(COMPUTER, options),
     get_prompt: agent.getPrompt(COMPUTER, server, "p", options),
+    get_resource_templates: agent.getResourceTemplates(COMPUTER, options),
+    complete: agent.complete(COMPUTER, server, {
+      ref: { type: "ref/prompt", name: "p" },
+      argument: { name: "a", value: "" },
+    }, options),
+    get_instructions: agent.getInstructions(COMPUTER),
     watch_resource: agent.watchResource(COMPUTER, server, "x://y"),
   };
   await Promise.all(

@@ -4,7 +4,8 @@
  * @module
  */
 import config from "../../deno.json" with { type: "json" };
-import { uriOf } from "../../mcp/resources/uris.ts";
+import { linkTo, templateOf, uriOf } from "../../mcp/resources/uris.ts";
+import { withPageUris } from "../../protocol/mcp/apps.ts";
 
 /** An object as it arrived. */
 export type Raw = Readonly<Record<string, unknown>>;
@@ -55,12 +56,6 @@ const WITHOUT_TASKS: Difference = {
   make: ({ execution: _, ...own }) => own,
 };
 
-const WITHOUT_TEMPLATES: Difference = {
-  what: "all of it",
-  why: "A2C has no request for it; over MCP an office has templates of its own",
-  make: () => undefined,
-};
-
 /** Simple values stay as they are, others become JSON. */
 const attribute = (value: unknown) =>
   typeof value === "object" ? JSON.stringify(value) : value;
@@ -109,7 +104,11 @@ export const FOR_AGENTS: Differences = {
     make: (own, { name }) => ({ ...own, mcp_server: name }),
   }],
   resources: [],
-  templates: [WITHOUT_TEMPLATES],
+  templates: [{
+    what: "mcp_server",
+    why: "an Agent gets the templates of all MCP servers in one list",
+    make: (own, { name }) => ({ ...own, mcp_server: name }),
+  }],
   calls: [],
   filled: [],
   contents: [],
@@ -138,10 +137,52 @@ const WITH_URI: Difference = {
   }),
 };
 
+const NAMED: Difference = {
+  what: "name",
+  why: IN_MENUS,
+  make: (own, { name }) => ({ ...own, name: `${own.name} (${name})` }),
+};
+
+/** Shows the links of a list of content. */
+const linked = (content: unknown, { name }: Place): unknown =>
+  [content as Raw | Raw[]].flat().map((block) => {
+    const { uri, resource } = block;
+    const link = (own: unknown) =>
+      linkTo({ computer: name, server: name }, String(own));
+    if (block.type === "resource_link") return { ...block, uri: link(uri) };
+    return block.type === "resource"
+      ? {
+        ...block,
+        resource: { ...resource as Raw, uri: link((resource as Raw).uri) },
+      }
+      : block;
+  });
+
+const WITH_LINKS: Difference = {
+  what: "uri in content",
+  why: "a client reads it at the office, which names Computer and MCP server",
+  make: (own, place) =>
+    own.content === undefined
+      ? own
+      : { ...own, content: linked(own.content, place) },
+};
+
 /** What an MCP client of an office gets in a session (docs/mcp.md). */
 export const OVER_MCP: Differences = {
   tools: [
     WITHOUT_TASKS,
+    {
+      what: "_meta.ui.resourceUri",
+      why: "a client reads the page at the office, as it does links",
+      make: (own, { name }) =>
+        own._meta === undefined ? own : {
+          ...own,
+          _meta: withPageUris(
+            { ...own._meta as Raw },
+            (uri) => linkTo({ computer: name, server: name }, uri),
+          ),
+        },
+    },
     {
       what: "_meta",
       why: "says where the tool is",
@@ -201,15 +242,24 @@ export const OVER_MCP: Differences = {
   ],
   resources: [
     WITH_URI,
-    {
-      what: "name",
-      why: IN_MENUS,
-      make: (own, { name }) => ({ ...own, name: `${own.name} (${name})` }),
-    },
+    NAMED,
     { what: "title", why: IN_MENUS, make: titled },
   ],
-  templates: [WITHOUT_TEMPLATES],
-  calls: [],
+  templates: [
+    {
+      what: "uriTemplate",
+      why: "names the Computer and its MCP server, as two could have one",
+      make: (own, { name }) => ({
+        ...own,
+        uriTemplate: templateOf(
+          { computer: name, server: name },
+          String(own.uriTemplate),
+        ),
+      }),
+    },
+    NAMED,
+  ],
+  calls: [WITH_LINKS],
   filled: [],
   contents: [WITH_URI],
 };
@@ -232,7 +282,7 @@ const WITH_SERVER: Difference = {
 /** The same with MCP 2026-07-28. */
 export const OVER_MCP_2026: Differences = {
   ...OVER_MCP,
-  calls: [WITH_SERVER],
+  calls: [WITH_LINKS, WITH_SERVER],
   filled: [WITH_SERVER],
 };
 

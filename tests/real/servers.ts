@@ -34,6 +34,8 @@ export interface RealServer {
 /** The packages of npm. */
 const NPM = [
   ...Object.values(REFERENCE_SERVERS),
+  "@modelcontextprotocol/server-basic-vanillajs@2.0.3",
+  "@modelcontextprotocol/server-map@2.0.3",
   "@modelcontextprotocol/server-pdf@2.0.4",
   "@playwright/mcp@0.0.83",
   "@upstash/context7-mcp@4.1.1",
@@ -190,6 +192,24 @@ export function serversOfNpm(
       ],
     },
   ];
+}
+
+/** Lists MCP servers with pages (MCP Apps): an example of the extension, a map, and a viewer of documents. */
+export function serversWithPages(
+  { node, folder }: Pick<NpmTools, "node" | "folder">,
+): readonly Pick<RealServer, "name" | "settings">[] {
+  const commands = {
+    basic: "mcp-server-basic-vanillajs",
+    map: "mcp-map-server",
+    pdf: "mcp-pdf-server",
+  };
+  return Object.entries(commands).map(([name, command]) => ({
+    name,
+    settings: settings(node, [
+      join(folder, "node_modules", ".bin", command),
+      "--stdio",
+    ]),
+  }));
 }
 
 /**

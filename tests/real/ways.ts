@@ -11,7 +11,7 @@ import { assertEquals } from "@std/assert";
 import { z } from "zod";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { mcpGateway } from "../../mcp/mod.ts";
-import { placeOf, TEMPLATES, uriOf } from "../../mcp/resources/uris.ts";
+import { placeOf, uriOf } from "../../mcp/resources/uris.ts";
 import {
   ErrorCode,
   ownToolName,
@@ -183,7 +183,7 @@ function agentWay(agent: SmcpAgent, { name: computer }: RealServer): Way {
     resources: () =>
       Array.fromAsync(agent.allResources(computer, computer))
         .catch(noneIfUnsupported),
-    templates: () => Promise.resolve([]),
+    templates: () => agent.getResourceTemplates(computer),
     async call(name, args) {
       const named = (await tools()).find((tool) => ownToolName(tool) === name);
       const { name: whole = name } = named ?? {};
@@ -250,7 +250,7 @@ function mcpWay(client: Client, computer: string): Way {
       }),
     templates: async () =>
       (await direct.templates()).filter(({ uriTemplate }) =>
-        TEMPLATES.every((own) => own.uriTemplate !== uriTemplate)
+        String(uriTemplate).startsWith(`a2c://${computer}/`)
       ),
     call: (name, args) => direct.call(nameOverMcp(computer, name), args),
     fill: (name, args) => direct.fill(nameOverMcp(computer, name), args),

@@ -16,4 +16,6 @@ export const ANY_REQUEST = {
   chunk_offset: 0,
   eof: true,
   blob: "",
+  ref: { type: "ref/prompt", name: "prompt" },
+  argument: { name: "city", value: "" },
 } as const;

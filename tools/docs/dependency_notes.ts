@@ -139,6 +139,10 @@ export const WORKSHOP_NOTES: Readonly<Record<string, DependencyNote>> = {
     use: "walks what `@babel/parser` has read",
     instead: "a walk of our own",
   },
+  "@modelcontextprotocol/ext-tasks": {
+    use: "a client of tasks that is not ours, in tests",
+    instead: "requests by hand, which would agree with our own reading",
+  },
   "@modelcontextprotocol/server-memory": {
     use: "a reference MCP server in tests",
     instead: "another one of them",

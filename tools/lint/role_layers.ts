@@ -75,8 +75,10 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   mcp: [
     "options.ts",
+    "resources/uris.ts",
     "tools",
     "resources",
+    "tasks",
     "office",
     "http",
     "pipe",

@@ -15,6 +15,7 @@ import {
   type McpCallOptions,
   type McpConnection,
   type McpRequestOptions,
+  type ReadContents,
   readProgress,
   readTool,
   type ToolList,
@@ -59,7 +60,15 @@ const COMPLETED = "notifications/elicitation/complete";
 const NEVER = new AbortController().signal;
 
 /** The fields that identify the items of lists. */
-const LIST_KEYS = { tools: "name", resources: "uri", prompts: "name" } as const;
+const LIST_KEYS = {
+  tools: "name",
+  resources: "uri",
+  resourceTemplates: "uriTemplate",
+  prompts: "name",
+} as const;
+
+const methodOf = (list: keyof typeof LIST_KEYS): string =>
+  `${list === "resourceTemplates" ? "resources/templates" : list}/list`;
 
 /**
  * Connects to an MCP server over a transport; closes the transport before it rejects.
@@ -91,6 +100,7 @@ export async function openConnection(
 /** A connection to an MCP server that has answered. */
 class ClientConnection implements McpConnection {
   readonly capabilities: ServerCapabilities;
+  readonly instructions: string | undefined;
   offices: readonly string[];
   readonly watchOutput: () => () => string;
   readonly #link: Link;
@@ -121,6 +131,7 @@ class ClientConnection implements McpConnection {
     this.capabilities = capabilities;
     this.offices = offices;
     this.watchOutput = options.watchOutput ?? (() => () => "");
+    this.instructions = handshake.instructions;
     // The SDK's own handler loses the last progress where the result follows at once.
     peer.removeNotificationHandler(PROGRESS);
     peer.fallbackNotificationHandler = ({ method, params = {} }) => {
@@ -288,15 +299,29 @@ class ClientConnection implements McpConnection {
     return resources.filter(isRecord) as Resource[];
   }
 
+  listResourceTemplates(options?: McpRequestOptions): Promise<unknown[]> {
+    return this.#listAll("resourceTemplates", options);
+  }
+
   async readResource(
     uri: string,
     options?: McpRequestOptions,
   ): Promise<Record<string, unknown>[]> {
-    const { contents } = await this.#questions.during(
+    return (await this.readWhole(uri, options)).contents;
+  }
+
+  async readWhole(
+    uri: string,
+    options?: McpRequestOptions,
+  ): Promise<ReadContents> {
+    const { contents, _meta } = await this.#questions.during(
       undefined,
       () => this.#rounds("resources/read", { uri }, options),
     );
-    return Array.isArray(contents) ? contents.filter(isRecord) : [];
+    return {
+      contents: Array.isArray(contents) ? contents.filter(isRecord) : [],
+      ...(isRecord(_meta) && { _meta }),
+    };
   }
 
   listPrompts(options?: McpRequestOptions): Promise<unknown[]> {
@@ -313,6 +338,14 @@ class ClientConnection implements McpConnection {
       answer,
       () => this.#rounds("prompts/get", request, { signal, answer }),
     );
+  }
+
+  async complete(
+    params: Record<string, unknown>,
+    options?: McpRequestOptions,
+  ): Promise<unknown> {
+    const method = "completion/complete";
+    return (await this.#link.request(method, params, options)).completion;
   }
 
   async subscribe(uri: string, options?: McpRequestOptions): Promise<void> {
@@ -335,7 +368,7 @@ class ClientConnection implements McpConnection {
 
   /** Lists all, and keeps what is wrong with the list. */
   async #listAll(
-    what: "resources" | "prompts",
+    what: Exclude<keyof typeof LIST_KEYS, "tools">,
     options?: McpRequestOptions,
   ): Promise<unknown[]> {
     const { items, problem } = await this.#allPages(what, options);
@@ -349,7 +382,7 @@ class ClientConnection implements McpConnection {
     options?: McpRequestOptions,
   ): Promise<WholeList<unknown>> {
     return allPages(
-      `${what}/list`,
+      methodOf(what),
       LIST_KEYS[what],
       (cursor) => this.#page(what, cursor, options),
       (error) =>
@@ -366,7 +399,7 @@ class ClientConnection implements McpConnection {
     const isFirst = cursor === undefined;
     const { requestMs } = this.#options;
     const { [what]: items, nextCursor, _meta } = await this.#link.request(
-      `${what}/list`,
+      methodOf(what),
       isFirst ? {} : { cursor },
       {
         ...options,

@@ -2,6 +2,8 @@ import { checkNumbers } from "../../../shared/checks.ts";
 
 /** JSON-RPC's "invalid request". */
 export const INVALID_REQUEST = -32600;
+/** JSON-RPC's "method not found". */
+export const METHOD_NOT_FOUND = -32601;
 /** JSON-RPC's "invalid params". */
 export const INVALID_PARAMS = -32602;
 /** Unknown resource, until MCP 2025-11-25. */

@@ -24,6 +24,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import * as z from "zod";
+import { UI_CAPABILITY, UI_EXTENSION } from "../../../protocol/mcp/apps.ts";
 import { PROTOCOL_VERSION } from "../../../protocol/mod.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import {
@@ -44,8 +45,8 @@ export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 const CLIENT_INFO = { name: "a2c-smcp-computer", version: PROTOCOL_VERSION };
 
-/** Time for `server/discover` after a session, which serves as well. */
-const DISCOVER_TIMEOUT_MS = 3_000;
+/** Time for `server/discover`, which a server that does not know it may leave without an answer. */
+const DISCOVER_TIMEOUT_MS = 5_000;
 
 /** How many fields of an answer, and characters of what a server sent, an error names. */
 const MAX_FIELDS = 5;
@@ -78,6 +79,8 @@ export class Peer extends Protocol<Request, Notification, Result> {
 export interface Handshake {
   /** The capabilities that it declared. */
   readonly capabilities: ServerCapabilities;
+  /** What it instructs models to. */
+  readonly instructions?: string | undefined;
   /** The ids of the offices that it leads to. */
   readonly offices: readonly string[];
   /** What each request to it has in `_meta` (2026-07-28); absent in a session. */
@@ -87,7 +90,7 @@ export interface Handshake {
 /** What the Computer shows of itself, and how it waits. */
 type Introduction = Pick<
   ClientConnectionOptions,
-  "elicits" | "offices" | "requestMs" | "keepsNoSession"
+  "elicits" | "offices" | "keepsNoSession"
 >;
 
 /**
@@ -107,9 +110,7 @@ export async function shakeHands(
     const isAnswer = error instanceof HandshakeError ||
       mcpErrorCode(error) !== undefined &&
         sdkFailure(error as Error) === undefined;
-    const modern = isAnswer
-      ? await discover(peer, own, own.requestMs)
-      : undefined;
+    const modern = isAnswer ? await discover(peer, own) : undefined;
     if (modern) return modern;
     throw error;
   }
@@ -118,16 +119,16 @@ export async function shakeHands(
     await begun;
     return session;
   }
-  const [modern] = await Promise.all([
-    discover(peer, own, DISCOVER_TIMEOUT_MS),
-    begun,
-  ]);
+  const [modern] = await Promise.all([discover(peer, own), begun]);
   return modern ?? session;
 }
 
 /** What the server may ask, and how it may answer. */
-const capabilities = ({ elicits }: Introduction) =>
-  elicits ? { elicitation: { form: {}, url: {} } } : {};
+const capabilities = ({ elicits }: Introduction) => ({
+  ...(elicits && { elicitation: { form: {}, url: {} } }),
+  // Servers show their pages to clients alone that can pass them on.
+  extensions: { [UI_EXTENSION]: UI_CAPABILITY },
+});
 
 async function openSession(peer: Peer, own: Introduction): Promise<Handshake> {
   const params = {
@@ -137,16 +138,17 @@ async function openSession(peer: Peer, own: Introduction): Promise<Handshake> {
     ...writeOffices(own.offices ?? []),
   };
   try {
-    const { protocolVersion, capabilities, _meta } = await peer.request(
+    const answer = await peer.request(
       { method: "initialize", params },
       InitializeResultSchema,
       { timeout: MAX_TIMER_MS }, // without it the SDK has one of 60 s
     );
+    const { protocolVersion, capabilities, instructions } = answer;
     if (!SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion)) {
       throw unusable(otherVersion(protocolVersion));
     }
     peer.transport?.setProtocolVersion?.(protocolVersion);
-    return { capabilities, offices: readOffices(_meta) };
+    return { capabilities, instructions, offices: readOffices(answer._meta) };
   } catch (error) {
     if (error instanceof z.core.$ZodError) {
       throw unusable(wrongFields(error), error);
@@ -161,14 +163,14 @@ async function openSession(peer: Peer, own: Introduction): Promise<Handshake> {
 async function discover(
   peer: Peer,
   own: Introduction,
-  timeout: number,
 ): Promise<Handshake | undefined> {
+  const asked = capabilities(own);
   const envelope: RequestMeta = {
     "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
     "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
     "io.modelcontextprotocol/clientCapabilities": {
-      ...capabilities(own),
-      extensions: { [TASKS_EXTENSION]: {} },
+      ...asked,
+      extensions: { ...asked.extensions, [TASKS_EXTENSION]: {} },
     },
   };
   const _meta = { ...envelope, ...writeOffices(own.offices ?? [])._meta };
@@ -176,13 +178,18 @@ async function discover(
     const result = await peer.request(
       { method: "server/discover", params: { _meta } },
       anyResult,
-      { timeout },
+      { timeout: DISCOVER_TIMEOUT_MS },
     );
-    const { supportedVersions, capabilities } = result;
+    const { supportedVersions, capabilities, instructions } = result;
     const speaks = Array.isArray(supportedVersions) &&
       supportedVersions.includes(MODERN_VERSION);
     if (!speaks || !isRecord(capabilities)) return undefined;
-    return { capabilities, offices: readOffices(result._meta), envelope };
+    return {
+      capabilities,
+      ...(typeof instructions === "string" && { instructions }),
+      offices: readOffices(result._meta),
+      envelope,
+    };
   } catch {
     return undefined;
   }

@@ -106,6 +106,8 @@ export interface ClientConnectionOptions {
 export interface McpConnection {
   /** The capabilities that the server declared. */
   readonly capabilities: ServerCapabilities;
+  /** Its instructions for models, if it has some. */
+  readonly instructions?: string | undefined;
   /** Ids of the offices that the server leads to, as it last named them; none for most servers. */
   readonly offices: readonly string[];
   /** Problems of its lists of resources and prompts, as they were last fetched. */
@@ -137,11 +139,15 @@ export interface McpConnection {
   ): Promise<{ resources: Resource[]; nextCursor?: string | undefined }>;
   /** Lists the resources of all pages, unvalidated. */
   listAllResources(options?: McpRequestOptions): Promise<Resource[]>;
+  /** Lists the templates of URIs of all pages, as the server sent them. */
+  listResourceTemplates(options?: McpRequestOptions): Promise<unknown[]>;
   /** Reads a resource; returns the `contents` as the server sent them. */
   readResource(
     uri: string,
     options?: McpRequestOptions,
   ): Promise<Record<string, unknown>[]>;
+  /** Reads a resource; returns the metadata of the answer, too. */
+  readWhole(uri: string, options?: McpRequestOptions): Promise<ReadContents>;
   /** Lists the prompts of all pages, as the server sent them. */
   listPrompts(options?: McpRequestOptions): Promise<unknown[]>;
   /** Gets a prompt; returns the result as the server sent it. */
@@ -150,12 +156,25 @@ export interface McpConnection {
     params: Record<string, string>,
     options?: Omit<McpCallOptions, "onProgress">,
   ): Promise<Record<string, unknown>>;
+  /** Completes an argument or a variable; returns the `completion` as the server sent it. */
+  complete(
+    params: Record<string, unknown>,
+    options?: McpRequestOptions,
+  ): Promise<unknown>;
   /** Subscribes to changes of a resource. */
   subscribe(uri: string, options?: McpRequestOptions): Promise<void>;
   /** Ends a subscription. */
   unsubscribe(uri: string, options?: McpRequestOptions): Promise<void>;
   /** Ends the session, and the whole process group of a child process; never throws. */
   close(): Promise<void>;
+}
+
+/** What a resource contains. */
+export interface ReadContents {
+  /** Its parts. */
+  readonly contents: Record<string, unknown>[];
+  /** The metadata of the answer, if it has some. */
+  readonly _meta?: Record<string, unknown>;
 }
 
 /** The tools of an MCP server. */

@@ -344,7 +344,7 @@ const MAX_QUOTED = 200;
  * The last output of a child process that is no message: often it is the answer that
  * is missing elsewhere.
  */
-class StrayOutput {
+export class StrayOutput {
   readonly #hide: (text: string) => string;
   readonly #lines: string[] = [];
   /** The number of lines so far. */

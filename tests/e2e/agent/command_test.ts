@@ -129,6 +129,9 @@ async function startScripted() {
           : [{ uri, text: `read ${uri} of ${mcp_server}` }],
       };
     },
+    get_instructions: () => ({
+      instructions: [{ mcp_server: "files", text: "Read first." }],
+    }),
     get_prompts: () => ({
       prompts: [{
         name: "review",
@@ -227,6 +230,11 @@ Deno.test(
         ["prompt", "review", "files", "--arg", "file=a.ts"],
         'user: {"file":"a.ts"}\n',
         '"messages":[{"role":"user"',
+      ],
+      [
+        ["instructions"],
+        "files:\nRead first.\n",
+        '[{"mcp_server":"files","text":"Read first."}]',
       ],
       [
         ["docs", "big", "report", "--limit", "1"],

@@ -163,9 +163,15 @@ Deno.test("smcp-computer check names each problem with its remedy, and exits 1",
     server_parameters: { command, env },
   });
   const key = { type: "promptString", id: "key", description: "" };
+  const later = {
+    name: "later",
+    inputSchema: { type: "object" },
+    execution: { taskSupport: "required" },
+  };
   await using config = await configFile({
     inputs: [{ ...key, password: true }],
     servers: {
+      tasks: fixture({ only: ["meta"], extraTools: [later] }),
       a: fixture({ only: ["echo"] }),
       b: fixture({ only: ["echo"] }),
       dead: fixture({ start: "exit" }),
@@ -190,6 +196,7 @@ Deno.test("smcp-computer check names each problem with its remedy, and exits 1",
     line.startsWith("problem: ")
   );
   const expected = [
+    /"tasks": tool "later" is left out: it can be called as a task alone/,
     /"dead".*exited with code 7.*the database is not there; run its command by hand/,
     /"gone".*no such program; install it/,
     /"asks".*input "key" has no value; give one with --input key=VALUE/,
@@ -207,7 +214,7 @@ Deno.test("smcp-computer check names each problem with its remedy, and exits 1",
   }
   assertEquals(problems.length, expected.length, stdout);
   assertStringIncludes(stdout, "\n  this is no VRL\n       ^\n");
-  assertMatch(stderr, /^error: there are 10 problems; /m);
+  assertMatch(stderr, /^error: there are 11 problems; /m);
 });
 
 Deno.test("smcp-computer import imports servers of other programs, makes inputs of secrets, and shows none", async () => {

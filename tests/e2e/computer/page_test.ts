@@ -349,7 +349,7 @@ Deno.test("run --yes writes what runs, and not one text of others at the beginni
 
 Deno.test("--ui: the page gives values of inputs, and answers what MCP servers ask, without a terminal", async (t) => {
   const tool = { name: "${input:size}_tool", inputSchema: { type: "object" } };
-  const files = fixture({ only: ["ask"], extraTools: [tool] }, auto);
+  const files = fixture({ only: ["ask", "page"], extraTools: [tool] }, auto);
   const { env, ...parameters } = files.server_parameters;
   await using pc = await started({
     inputs: [
@@ -444,6 +444,25 @@ Deno.test("--ui: the page gives values of inputs, and answers what MCP servers a
     assertEquals(JSON.parse((await called).content[0]?.text ?? ""), {
       action: "accept",
       content: { name: "Ann" },
+    });
+  });
+
+  await t.step("a page to open", async () => {
+    const called = pc.agent.callTool("pc", "page", { asks: true });
+    const asked = await page.question("https://sign-in.example/x");
+    assertStringIncludes(questionText(asked), 'Host: "sign-in.example"');
+    assertEquals(asked.asking, {
+      kind: "elicit",
+      choices: [
+        { answer: "accept", label: "I have opened it", needsAll: true },
+        { answer: "decline", label: "Decline", needsAll: false },
+      ],
+      fields: [],
+      url: "https://sign-in.example/x",
+    });
+    await pc.answer(asked.id, { action: "accept", content: {} });
+    assertEquals(JSON.parse((await called).content[0]?.text ?? ""), {
+      action: "accept",
     });
   });
 });

@@ -1,5 +1,6 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Client, type Tool } from "@modelcontextprotocol/client";
+import { linkTo } from "../../../mcp/resources/uris.ts";
 import { everything } from "../../support/computer/mcp_servers.ts";
 import {
   ChildTransport,
@@ -59,6 +60,21 @@ const asObject = (value: unknown) =>
 /** What is equal whether a client is connected to the MCP server or to the office. */
 const comparable = ({ _meta, execution: _, ...tool }: Tool) => asObject(tool);
 
+/** A block of content with the URI by which a client of the office reads it. */
+function linked(
+  block: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const { resource } = block;
+  const link = (own: { uri?: unknown }) =>
+    typeof own.uri === "string"
+      ? { ...own, uri: linkTo({ computer: "pc", server: "all" }, own.uri) }
+      : own;
+  return {
+    ...link(block),
+    ...(resource !== undefined && { resource: link(Object(resource)) }),
+  };
+}
+
 const directly = () => {
   const { command, args, env } = everything().server_parameters;
   return { command, args: args ?? [], env: env ?? {} };
@@ -87,7 +103,8 @@ for (const [kind, connect] of Object.entries(CLIENTS)) {
           name,
           args,
         );
-        return asObject({ content, structuredContent, isError });
+        const shown = from === client ? content : content.map(linked);
+        return asObject({ content: shown, structuredContent, isError });
       });
       assertEquals(await own, await theirs, name);
     }
@@ -146,16 +163,32 @@ for (const era of ERAS) {
       new Set(PROMPTS.map(([name]) => name)),
       new Set(prompts.map(({ name }) => name)),
     );
-    // A2C has no request for the values that an argument can have.
-    const { completion } = await client.complete({
-      ref: { type: "ref/prompt", name: "completable-prompt" },
-      argument: { name: "department", value: "S" },
-    });
-    assertEquals(completion.values, []);
-    for (const [name, args] of PROMPTS) {
+    for (
+      const ask of [
+        {
+          ref: { type: "ref/prompt", name: "completable-prompt" },
+          argument: { name: "department", value: "S" },
+        },
+        {
+          ref: { type: "ref/prompt", name: "completable-prompt" },
+          argument: { name: "name", value: "" },
+          context: { arguments: { department: "Sales" } },
+        },
+      ] as const
+    ) {
       const [own, theirs] = [client, direct].map(async (from) =>
-        (await from.getPrompt({ name, arguments: args })).messages
+        (await from.complete(ask)).completion
       );
+      assertEquals(await own, await theirs);
+      assert((await own)?.values.length);
+    }
+    for (const [name, args] of PROMPTS) {
+      const [own, theirs] = [client, direct].map(async (from) => {
+        const { messages } = await from.getPrompt({ name, arguments: args });
+        return from === client ? messages : messages.map((
+          { role, content },
+        ) => ({ role, content: linked({ ...content }) }));
+      });
       assertEquals(asObject(await own), asObject(await theirs), name);
     }
 
@@ -194,11 +227,18 @@ for (const era of ERAS) {
       Error,
       "demo://nothing",
     );
-    // A2C has no request for the templates of MCP servers: an office has its own.
+    const own = await direct.listResourceTemplates();
     const { resourceTemplates } = await client.listResourceTemplates();
     assertEquals(
-      resourceTemplates.map(({ uriTemplate }) => uriTemplate).at(-1),
-      "a2c://{computer}/resource/{server}/{uri}",
+      // The first five are those of the office.
+      asObject(resourceTemplates.slice(5)),
+      asObject(
+        own.resourceTemplates.map(({ uriTemplate, name, ...rest }) => ({
+          ...rest,
+          uriTemplate: `a2c://pc/resource/all/${uriTemplate}`,
+          name: `${name} (pc)`,
+        })),
+      ),
     );
   });
 }

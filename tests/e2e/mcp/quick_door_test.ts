@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -515,7 +515,7 @@ for (const [way, more] of Object.entries(WAYS)) {
   });
 }
 
-Deno.test("a call that takes long begins its stream with a sign of life, and its result follows", async () => {
+Deno.test("a call of a session that takes long begins its stream, and its result follows", async () => {
   using _ = hurryTimers(4_321);
   await using served = await startGateway({ gateway: { heartbeatMs: 4_321 } });
   const headers = await openSession(served);
@@ -537,8 +537,7 @@ Deno.test("a call that takes long begins its stream with a sign of life, and its
   served.release();
   let text = "";
   for await (const chunk of response) text += chunk;
-  assertMatch(text, /^(: keepalive\n\n)+event: message\ndata: \{/);
-  const [, data = ""] = /^data: (.*)$/m.exec(text) ?? [];
+  const [, data = ""] = /^data: (\{.*)$/m.exec(text) ?? [];
   const { id, result } = JSON.parse(data);
   assertEquals([id, result.content[0].text], [7, "done"]);
 });

@@ -369,3 +369,39 @@ Deno.test("an Agent watches a resource until it stops; the next Agent watches no
   await agent.toolsSettled();
   await pc.computer.callTool("unsubscribed");
 });
+
+Deno.test("one change is announced as the list that changed, and no other", async () => {
+  await using served = await serveOffice({
+    servers: {
+      fix: fixtureHere({ prompts: true, resourceList: [resource("one")] }),
+    },
+  });
+  const { computer, office } = served;
+  await using client = await sdkClient(served, "2026");
+  await client.watch();
+  const tools = Promise.withResolvers<void>();
+  client.setNotificationHandler("notifications/tools/list_changed", () => {
+    tools.resolve();
+  });
+  await client.listen({ toolsListChanged: true });
+  await client.listTools();
+  await client.listResources();
+  await client.listPrompts();
+  await computer.callTool("add_tool", { name: "new" });
+  await tools.promise;
+  await computer.callTool("change_prompts");
+  await client.told("prompts");
+  assertEquals(client.notices, ["prompts"]);
+  await client.listPrompts();
+  await computer.callTool("change_resources");
+  await client.told("resources");
+  assertEquals(client.notices, ["prompts", "resources"]);
+  await client.listResources();
+  await office.addComputer("other", {
+    servers: { fix: fixtureHere({ resourceList: [resource("two")] }) },
+  });
+  await client.told("resources", 2);
+  assertEquals(client.notices, ["prompts", "resources", "resources"]);
+});
+
+const resource = (name: string) => ({ uri: `memo://${name}`, name });

@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { trace } from "@opentelemetry/api";
+import { type Context, trace } from "@opentelemetry/api";
 import {
   apiKeys,
   type CallTracer,
@@ -234,9 +234,14 @@ Deno.test("a separate port serves only metrics, until the server is closed", asy
 
 Deno.test("a relayed call is a span with names and outcome, never with parameters or results", async () => {
   const spans: Record<string, unknown>[] = [];
+  const traceId = "0af7651916cd43dd8448eb211c80319c";
+  const spanId = "b7ad6b7169203331";
   const tracer: CallTracer = {
-    startSpan(name, { kind, attributes }) {
+    startSpan(name, { kind, attributes }, context) {
       const span: Record<string, unknown> = { name, kind, ...attributes };
+      // As a tracer of OpenTelemetry finds the span that it continues.
+      const parent = context && trace.getSpanContext(context as Context);
+      if (parent) span.parent = parent;
       return {
         setAttribute: (key, value) => span[key] = value,
         setStatus: (status) => span.status = status,
@@ -252,6 +257,17 @@ Deno.test("a relayed call is a span with names and outcome, never with parameter
   computer.handle("client:tool_call", (_, ack) => ack({ content }));
   await agent.ask("client:tool_call", REQUEST);
   await agent.ask("client:get_tools", { ...REQUEST, computer: "nobody" });
+  const traceparent = `00-${traceId}-${spanId}-01`;
+  await agent.ask("client:tool_call", {
+    ...REQUEST,
+    req_id: "r2",
+    _meta: { traceparent },
+  });
+  await agent.ask("client:tool_call", {
+    ...REQUEST,
+    req_id: "r3",
+    _meta: { traceparent: `00-${"0".repeat(32)}-${spanId}-01` },
+  });
   const common = {
     kind: 1,
     "smcp.office": "office",
@@ -259,6 +275,10 @@ Deno.test("a relayed call is a span with names and outcome, never with parameter
     "smcp.req_id": "r1",
     "smcp.tool": "echo",
   };
+  const [traced, untraced] = spans.splice(2);
+  const traceFlags = 1;
+  assertEquals(traced?.parent, { traceId, spanId, traceFlags, isRemote: true });
+  assertEquals(untraced?.parent, undefined);
   assertEquals(spans, [
     {
       name: "client:tool_call",

@@ -168,6 +168,7 @@ export const AGENTS: readonly Scene[] = [
       "read dpe": /buy milk/,
       prompts: /summary/,
       "prompt summary": /20 words/,
+      "agent instructions": /No MCP server has instructions/,
       "agent skills": /pdf-forms/,
       "skill pdf-forms": /Run scripts|^$/, // or into a file
       "agent put": /notes\.txt/,

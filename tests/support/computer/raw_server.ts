@@ -13,7 +13,8 @@ export type RawResults = Readonly<
 
 /**
  * An MCP server in the process of the test that answers just what a script says, also what no SDK sends. It
- * has the capabilities of its methods.
+ * has the capabilities of its methods; `initialize` adds fields to that answer. What the script throws is an
+ * error with its `code`.
  */
 export const rawServer = (results: RawResults) => ({
   type: "in-process" as const,
@@ -30,6 +31,11 @@ export const rawServer = (results: RawResults) => ({
   },
 });
 
+/** The capabilities of methods that are not named so. */
+const CAPABILITIES: Readonly<Record<string, string>> = {
+  "completion/complete": "completions",
+};
+
 async function answer(
   transport: Transport,
   { id, method, params = {} }: JSONRPCRequest,
@@ -37,8 +43,10 @@ async function answer(
 ): Promise<void> {
   const jsonrpc = "2.0" as const;
   if (method === "initialize") {
-    const names = Object.keys(results).map((name) => name.split("/")[0] ?? "");
+    const names = Object.keys(results).filter((name) => name !== method)
+      .map((name) => CAPABILITIES[name] ?? name.split("/")[0] ?? "");
     const result = {
+      ...await results[method]?.(params),
       protocolVersion: String(params.protocolVersion),
       capabilities: Object.fromEntries(
         names.map((name) => [
@@ -57,6 +65,7 @@ async function answer(
     await transport.send({ jsonrpc, id, result });
   } catch (thrown) {
     const message = thrown instanceof Error ? thrown.message : String(thrown);
-    await transport.send({ jsonrpc, id, error: { code: -32601, message } });
+    const { code = -32601 } = Object(thrown);
+    await transport.send({ jsonrpc, id, error: { code, message } });
   }
 }

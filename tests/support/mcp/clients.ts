@@ -142,7 +142,7 @@ async function connectV2(
   );
 }
 
-function clientV2(
+export function clientV2(
   era: Era,
   person?: TestPerson,
   options: ConstructorParameters<typeof ClientV2>[1] = {},
@@ -162,7 +162,7 @@ function clientV2(
   return client;
 }
 
-const transportV2 = (reach: Reach, notices: Notices) =>
+export const transportV2 = (reach: Reach, notices = new Notices()) =>
   "url" in reach
     ? new HttpV2(reach.url, { fetch: notices.watching(reach.fetch) })
     : new ChildTransport(reach);
@@ -172,8 +172,27 @@ type Connected = Notices & {
   readonly client: Pick<ClientV2, "getInstructions" | "close"> & {
     listTools(): Promise<{ tools: unknown[] }>;
   };
-  readonly transport: ChildTransport | Pick<HttpV2, "terminateSession">;
+  readonly transport: Connection;
 };
+
+type Connection = ChildTransport | Pick<HttpV2, "sessionId">;
+
+/**
+ * Closes a client, and ends its session: while it is open, it would open the streams again that end with
+ * the session.
+ */
+async function endSession(
+  client: { close(): Promise<void> },
+  transport: Connection,
+  send: (init: RequestInit) => Promise<Response> | undefined,
+): Promise<void> {
+  const session = "sessionId" in transport ? transport.sessionId : undefined;
+  await client.close();
+  if (session === undefined) return;
+  const headers = { "mcp-session-id": session };
+  const response = await send({ method: "DELETE", headers });
+  await response?.text();
+}
 
 const testClient = (
   { client, transport, ...notices }: Connected,
@@ -187,9 +206,7 @@ const testClient = (
   listening: async () => {
     if (!(transport instanceof ChildTransport)) await notices.listening.promise;
   },
-  terminate: async () => {
-    if ("terminateSession" in transport) await transport.terminateSession();
-  },
+  terminate: () => endSession(client, transport, notices.send),
   close: () => client.close(),
   [Symbol.asyncDispose]: () => client.close(),
 });
@@ -239,16 +256,15 @@ export async function sdkClient(
         for (const uri of uris) await client.subscribeResource({ uri });
       }
     },
-    async [Symbol.asyncDispose]() {
-      if ("terminateSession" in transport) await transport.terminateSession();
-      await client.close();
-    },
+    [Symbol.asyncDispose]: () => endSession(client, transport, notices.send),
   });
 }
 
 /** The notifications to a client, and whether they can reach it. */
 class Notices {
   readonly all: string[] = [];
+  /** Sends a request where the last one of the client went. */
+  send: (init: RequestInit) => Promise<Response> | undefined = () => undefined;
   readonly listening = Promise.withResolvers<void>();
   #next = Promise.withResolvers<void>();
 
@@ -275,6 +291,7 @@ class Notices {
 
   /** A `fetch` that notices the stream on which a client listens. */
   readonly watching = (inner?: FetchLike): FetchLike => async (url, init) => {
+    this.send = (init) => (inner ?? fetch)(url, init);
     const response = await endingFetch(inner)(url, init);
     const isStream = init?.method === "GET" ||
       String(init?.body).includes('"subscriptions/listen"');

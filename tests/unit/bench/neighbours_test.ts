@@ -149,6 +149,8 @@ Deno.test("allRows() has every translated answer in both orders of versions", ()
       "get_tools",
       "get_config",
       "get_prompts",
+      "get_resource_templates",
+      "get_instructions",
       "get_resources",
       "read_resource",
     ]

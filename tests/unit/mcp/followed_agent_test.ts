@@ -9,6 +9,7 @@ import {
 import { resolveOptions } from "../../../mcp/options.ts";
 import { Catalogue } from "../../../mcp/tools/catalogue.ts";
 import { ProtocolError, type SMCPTool } from "../../../protocol/mod.ts";
+import { TestClock } from "../../support/clock.ts";
 import { mcpServers } from "../../support/mcp/servers.ts";
 
 const IDS = Array.from({ length: 12 }, (_, at) => `s${at}`);
@@ -25,6 +26,7 @@ const toolOf = (id: string, name: string): SMCPTool => ({
 class TestAgent implements OfficeTools {
   readonly tools = new Map<string, readonly SMCPTool[]>();
   readonly toolProblems = new Map<string, readonly string[]>();
+  readonly startingServers = new Map<string, number>();
   readonly #events = new Emitter<AgentEvents>((error) => {
     throw error;
   });
@@ -167,5 +169,39 @@ Deno.test("a Computer is asked for its configuration once, and again when it has
   agent.change();
   await followed.inspected(1_000);
   assertEquals(asked, 3);
+  followed.end();
+});
+
+Deno.test("started() waits for MCP servers that start, for each Computer once and for a time at most", async () => {
+  using clock = new TestClock();
+  const agent = new TestAgent();
+  agent.startingServers.set("pc", 1);
+  agent.enter();
+  const followed = new FollowedAgent(agent, () => {});
+  const ends: string[] = [];
+  const wait = (name: string) => {
+    const started = followed.started(5_000).then(() => void ends.push(name));
+    return async () => {
+      await clock.settled();
+      return { started, ends: ends.splice(0) };
+    };
+  };
+  clock.pass(1_000);
+  const first = wait("first");
+  agent.start("s0"); // another one still starts
+  assertEquals((await first()).ends, []);
+  agent.startingServers.delete("pc");
+  agent.start("s1");
+  agent.answer();
+  assertEquals((await first()).ends, ["first"]);
+  assertEquals((await wait("none starts")()).ends, ["none starts"]);
+  agent.startingServers.set("pc", 1);
+  agent.enter();
+  const late = wait("late");
+  clock.pass(3_999);
+  assertEquals((await late()).ends, []);
+  clock.pass(1);
+  assertEquals((await late()).ends, ["late"]);
+  assertEquals((await wait("after that")()).ends, ["after that"]);
   followed.end();
 });

@@ -1,6 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { SmcpAgent } from "../../../agent/mod.ts";
 import { McpGateway } from "../../../mcp/gateway.ts";
+import { TaskTable } from "../../../mcp/tasks/task_table.ts";
+import { EventRoom } from "../../../mcp/http/kept_events.ts";
 import { Sessions } from "../../../mcp/http/sessions.ts";
 import { type Progress, ProgressReporter } from "../../../mcp/office/call.ts";
 import type { Trouble } from "../../../mcp/office/followed_agent.ts";
@@ -231,7 +233,10 @@ Deno.test("a session counts while it opens, and no more where that fails", async
   const view = new OfficeView(() => agent.promise, options, new Watches());
   const queue = new RateQueue(1, 1);
   const states = createQuestionStates();
-  const sessions = new Sessions({ view, queue, states, options });
+  const sessions = new Sessions(
+    { view, queue, states, tasks: new TaskTable(), options },
+    new EventRoom(),
+  );
   const opening = initialize(sessions, "application/json");
   assertEquals(sessions.size, 1);
   const both = "application/json, text/event-stream";

@@ -151,7 +151,7 @@ Deno.test("toMcpTool() keeps schemas, annotations and metadata, and says where t
       _meta: {
         "anthropic/alwaysLoad": true,
         "anthropic/maxResultSizeChars": 500_000,
-        ui: { resourceUri: "ui://read" },
+        ui: { resourceUri: "ui://a2c/laptop/fs/ui%3A%2F%2Fread" },
         note: "[not JSON",
         "a2c-smcp/computer": "laptop",
         "a2c-smcp/tool": "read",
@@ -182,7 +182,17 @@ Deno.test("toMcpTool() takes the few fields of an older Computer, and those of a
   for (
     const [tool, how, expected] of [
       [bare, here, base],
-      [output, { ...here, lenient: true }, base],
+      [output, { ...here, lenient: true }, {
+        ...base,
+        inputSchema: { type: "object", properties: {} },
+        _meta: {
+          ...base._meta,
+          "a2c-smcp/schema_changes": [
+            'type at the root is "object"',
+            "properties at the root are added",
+          ],
+        },
+      }],
       [{ ...bare, title: "An X", icons }, { ...here, naming: false }, {
         ...base,
         title: "An X",

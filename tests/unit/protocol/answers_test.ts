@@ -232,8 +232,10 @@ const ANSWERS: Readonly<Record<string, Description>> = {
     base: { contents: [], req_id: "1" },
     good: [{
       contents: [{ uri: "x:y", text: "t", _meta: { odd: true } }, { blob: 7 }],
+      _meta: { odd: 1 },
     }],
     bad: [
+      [{ _meta: "text" }, "_meta"],
       [{ contents: undefined }, "contents"],
       [{ contents: ["text"] }, "contents.0"],
     ],
@@ -265,6 +267,43 @@ const ANSWERS: Readonly<Record<string, Description>> = {
       [{ messages: undefined }, "messages"],
       [message({ type: "x" }, "boss"), "messages.0.role"],
       [message("text"), "messages.0.content"],
+    ],
+  },
+  "client:get_resource_templates": {
+    base: { resource_templates: [], req_id: "1" },
+    good: [{
+      resource_templates: [{ uriTemplate: "x:{y}", mcp_server: "s", name: 1 }],
+    }],
+    bad: [
+      [{ resource_templates: undefined }, "resource_templates"],
+      [
+        { resource_templates: [{ mcp_server: "s" }] },
+        "resource_templates.0.uriTemplate",
+      ],
+      [
+        { resource_templates: [{ uriTemplate: "x:" }] },
+        "resource_templates.0.mcp_server",
+      ],
+    ],
+  },
+  "client:complete": {
+    base: { completion: { values: [] }, req_id: "1" },
+    good: [
+      { completion: { values: ["a"], total: 3, hasMore: true, later: 1 } },
+    ],
+    bad: [
+      [{ completion: undefined }, "completion"],
+      [{ completion: { values: [1] } }, "completion.values.0"],
+      [{ completion: { values: [], total: "3" } }, "completion.total"],
+    ],
+  },
+  "client:get_instructions": {
+    base: { instructions: [], req_id: "1" },
+    good: [{ instructions: [{ mcp_server: "s", text: "t", later: 1 }] }],
+    bad: [
+      [{ instructions: undefined }, "instructions"],
+      [{ instructions: [{ text: "t" }] }, "instructions.0.mcp_server"],
+      [{ instructions: [{ mcp_server: "s" }] }, "instructions.0.text"],
     ],
   },
   "client:get_skills": {

@@ -30,6 +30,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
     ...["tool_call", "get_tools", "get_config", "get_desktop", "get_finder"],
     ...["get_resources", "read_resource", "watch_resource", "get_dpe"],
     ...["get_prompts", "get_prompt", "get_skills", "get_skill"],
+    ...["get_resource_templates", "complete", "get_instructions"],
     ...["get_blob", "put_blob"],
   ],
   server: [

@@ -52,6 +52,16 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
     arguments: "words?",
     timeout: "timeout?",
   },
+  "client:get_resource_templates": { ...routed, timeout: "timeout?" },
+  "client:complete": {
+    ...routed,
+    mcp_server: "identifier",
+    ref: "ref",
+    argument: "argument",
+    context: "context?",
+    timeout: "timeout?",
+  },
+  "client:get_instructions": routed,
   "client:get_skills": routed,
   "client:get_skill": { ...routed, name: "identifier", rel_path: "path?" },
   "client:get_blob": {
@@ -131,6 +141,12 @@ const GOOD = {
   handle: ["x", "x".repeat(8192)],
   path: ["", "a/b.md", "x".repeat(4096), LONGEST.repeat(16)],
   flag: [true, false],
+  ref: [
+    { type: "ref/prompt", name: "p" },
+    { type: "ref/resource", uri: "x:{y}", later: 1 },
+  ],
+  argument: [{ name: "a", value: "" }, { name: "", value: "b", later: 1 }],
+  context: [{}, { arguments: {} }, { arguments: { a: "b" }, later: 1 }],
   integer: [0, -1, 2 ** 53 - 1],
 } as const;
 
@@ -151,6 +167,16 @@ const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
   handle: [...NO_TEXT, "", "x".repeat(8193)],
   path: [...NO_TEXT, "x".repeat(4097)],
   flag: [null, undefined, 0, 1, "true", "", {}],
+  ref: [
+    ...[null, undefined, "ref/prompt", [], {}, { type: "ref/prompt" }],
+    ...[{ type: "ref/prompt", uri: "x" }, { type: "later", name: "p" }],
+    { type: "ref/resource", uri: 1 },
+  ],
+  argument: [null, undefined, "a", [], {}, { name: "a" }, {
+    name: "a",
+    value: 1,
+  }],
+  context: [null, undefined, "a", [], { arguments: { a: 1 } }],
   integer: NO_INTEGER,
   cursor: NO_TEXT.filter((value) => value !== null),
   words: [null, undefined, "a", 1, [], { a: 1 }, { a: null }, { a: ["b"] }],

@@ -228,7 +228,7 @@ Deno.test("options of a pickString have the reader's form: texts until 0.2, labe
   assertEquals(optionsFor(OLD, "odd"), "odd");
 });
 
-Deno.test("mcp_server in prompts, notices and errors follows the names that were given", () => {
+Deno.test("mcp_server in prompts, templates, instructions, notices and errors follows the names that were given", () => {
   const names = new ServerNames();
   const config = configOf({ "my files": server("my files") });
   translate("client:get_config", config, names, NEW);
@@ -236,6 +236,17 @@ Deno.test("mcp_server in prompts, notices and errors follows the names that were
   assertEquals(translate("client:get_prompts", prompts, names, NEW), {
     prompts: [{ name: "p", mcp_server: "my_files" }, 7],
   });
+  for (
+    const [event, list] of [
+      ["client:get_resource_templates", "resource_templates"],
+      ["client:get_instructions", "instructions"],
+    ] as const
+  ) {
+    const answer = { [list]: [{ mcp_server: "my files", text: "t" }, 7] };
+    assertEquals(translate(event, answer, names, NEW), {
+      [list]: [{ mcp_server: "my_files", text: "t" }, 7],
+    });
+  }
   const notice = { computer: "pc", mcp_server: "my files", uri: "u:" };
   assertEquals(noticeOf(notice, names), {
     ...notice,

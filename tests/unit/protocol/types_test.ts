@@ -17,6 +17,7 @@ import * as dpe from "../../../protocol/payloads/documents.ts";
 import * as finder from "../../../protocol/payloads/finder.ts";
 import * as inputs from "../../../protocol/payloads/inputs.ts";
 import * as offices from "../../../protocol/payloads/offices.ts";
+import * as guidance from "../../../protocol/payloads/guidance.ts";
 import * as prompts from "../../../protocol/payloads/prompts.ts";
 import * as resources from "../../../protocol/payloads/resources.ts";
 import * as skills from "../../../protocol/payloads/skills.ts";
@@ -91,6 +92,24 @@ Deno.test("the interfaces of the wire and their schemas say the same", () => {
   );
   proves<prompts.GetPromptsReq>()(prompts.getPrompts.parseRequest, true);
   proves<prompts.GetPromptReq>()(prompts.getPrompt.parseRequest, true);
+  proves<resources.GetResourceTemplatesReq>()(
+    resources.getResourceTemplates.parseRequest,
+    true,
+  );
+  proves<resources.GetResourceTemplatesRet>()(
+    resources.getResourceTemplates.parseAnswer,
+    true,
+  );
+  proves<guidance.CompleteReq>()(guidance.complete.parseRequest, true);
+  proves<guidance.CompleteRet>()(guidance.complete.parseAnswer, true);
+  proves<guidance.GetInstructionsReq>()(
+    guidance.getInstructions.parseRequest,
+    true,
+  );
+  proves<guidance.GetInstructionsRet>()(
+    guidance.getInstructions.parseAnswer,
+    true,
+  );
   proves<dpe.GetDPEReq>()(dpe.getDpe.parseRequest, true);
   proves<dpe.GetDPERet>()(dpe.getDpe.parseAnswer, true);
   proves<finder.GetFinderReq>()(finder.getFinder.parseRequest, true);

@@ -289,7 +289,9 @@ Deno.test("eventOf() lacks in profile 0.1 exactly what came with 0.2 and later (
       "client:put_blob",
       // Extensions of this package.
       ..."client:read_resource client:watch_resource".split(" "),
+      "client:get_resource_templates",
       ..."client:get_prompts client:get_prompt".split(" "),
+      ..."client:complete client:get_instructions".split(" "),
       ..."server:tool_call_progress server:update_finder".split(" "),
       ..."server:update_skills server:update_resources".split(" "),
     ],

@@ -38,6 +38,13 @@ Deno.test("every request of an Agent and of a ToolHost refuses an option that is
     "openDocument timeoutMs": (o) => agent.openDocument("pc", "dpe://h/d", o),
     "readResource timeoutMs": (o) => agent.readResource("pc", "s", "u:1", o),
     "getPrompts timeoutMs": (o) => agent.getPrompts("pc", o),
+    "getResourceTemplates timeoutMs": (o) =>
+      agent.getResourceTemplates("pc", o),
+    "complete timeoutMs": (o) =>
+      agent.complete("pc", "s", {
+        ref: { type: "ref/prompt", name: "p" },
+        argument: { name: "a", value: "" },
+      }, o),
     "getPrompt timeoutMs": (o) => agent.getPrompt("pc", "s", "p", o),
     "getDesktop size": (o) => agent.getDesktop("pc", o),
     "followDesktop size": (o) =>

@@ -238,6 +238,23 @@ const TABLE: readonly Row[] = [
   ),
   row("", "getPrompts()", (o) => agent.getPrompts("pc", o), "timeoutMs"),
   row(
+    "",
+    "getResourceTemplates()",
+    (o) => agent.getResourceTemplates("pc", o),
+    "timeoutMs",
+  ),
+  row(
+    "",
+    "complete()",
+    (o) =>
+      agent.complete("pc", "s", {
+        ref: { type: "ref/prompt", name: "p" },
+        argument: { name: "a", value: "" },
+      }, o),
+    "timeoutMs",
+  ),
+  row("", "getInstructions()", (o) => agent.getInstructions("pc", o), "reqId"),
+  row(
     "WatchResourceOptions",
     "watchResource()",
     (o) => agent.watchResource("pc", "s", "u:1", o),

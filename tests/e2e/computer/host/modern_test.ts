@@ -4,6 +4,9 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { ServerSettings } from "../../../../computer/mod.ts";
 import { connectMcp } from "../../../../computer/host/mcp/connect.ts";
@@ -15,6 +18,7 @@ import {
   told,
 } from "../../../support/computer/host.ts";
 import { DENO_ENV } from "../../../support/computer/mcp_servers.ts";
+import { hurryTimers } from "../../../support/timers.ts";
 import { startHttpFixture } from "../../../support/fixtures/mcp_http.ts";
 import {
   startModernHttp,
@@ -179,11 +183,11 @@ overBoth(
       return [content[0]?.text, ...messages];
     };
     assertEquals(await call("well"), ["done ", "step 1", "step 2"]);
-    const [text] = await call(
+    const [answered] = await call(
       "asks",
       () => Promise.resolve({ action: "accept", content: { name: "Ann" } }),
     );
-    assertStringIncludes(String(text), "Ann");
+    assertStringIncludes(String(answered), "Ann");
     await assertRejects(() => call("failed"), Error, "the task broke");
   },
 );
@@ -203,12 +207,77 @@ overBoth("the end of a call cancels its task", async (settings) => {
   await cancelled;
 });
 
+Deno.test("a stream of changes that is cut is opened again, and announces what may have changed meanwhile", async () => {
+  await using server = await startModernHttp();
+  await using host = await start(http(server.url));
+  await connectionOf(host, "new").subscribe(URI);
+  using _ = hurryTimers(1_000);
+  const announced = told(host, URI);
+  server.cut();
+  await announced;
+  assertEquals(await textOf(host, "new", "echo", { text: "hi" }), "echo hi");
+});
+
+/** A server that lists a tool with other marks after the first list, and refuses calls without them. */
+async function startMarking() {
+  let lists = 0;
+  const calls: (string | undefined)[] = [];
+  const resultOf = (method: string) => {
+    if (method === "tools/list") {
+      const mark = ++lists === 1 ? {} : { "x-mcp-header": "Region" };
+      const properties = { region: { type: "string", ...mark } };
+      const inputSchema = { type: "object", properties };
+      return { tools: [{ name: "route", inputSchema }] };
+    }
+    return method === "server/discover"
+      ? { supportedVersions: ["2026-07-28"], capabilities: { tools: {} } }
+      : { content: [{ type: "text", text: "routed" }] };
+  };
+  const server = createServer(async (req, res) => {
+    const { id, method } = JSON.parse(await text(req));
+    const answer = (status: number, rest: object) =>
+      res.writeHead(status, { "content-type": "application/json" })
+        .end(JSON.stringify({ jsonrpc: "2.0", id, ...rest }));
+    if (method === "initialize") {
+      const data = { supported: ["2026-07-28"] };
+      const error = { code: -32022, message: "unsupported version", data };
+      return answer(400, { error });
+    }
+    if (method !== "tools/call") {
+      return answer(200, { result: resultOf(method) });
+    }
+    const region = req.headers["mcp-param-region"];
+    calls.push(region?.toString());
+    const error = { code: -32020, message: "header mismatch" };
+    if (region === undefined) return answer(400, { error });
+    answer(200, { result: resultOf(method) });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    calls,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+Deno.test("a call whose headers do not fit the tool's new schema is made again once with those that do", async () => {
+  await using server = await startMarking();
+  await using host = await start(http(server.url));
+  const args = { region: "eu" };
+  assertEquals(await textOf(host, "new", "route", args), "routed");
+  assertEquals(server.calls, [undefined, "eu"]);
+});
+
 Deno.test("over HTTP, each request has its headers, and marked arguments in headers of their own; a tool with an invalid mark is left out", async () => {
   await using server = await startModernHttp();
   await using host = await start(http(server.url));
   const region = "Zürich";
-  const text = await textOf(host, "new", "route", { region, rest: "x" });
-  assertEquals(text, `routed to ${region}`);
+  const routed = await textOf(host, "new", "route", { region, rest: "x" });
+  assertEquals(routed, `routed to ${region}`);
   const [call] = server.seen.headers
     .filter(({ method }) => method === "tools/call");
   const encoded = `=?base64?${btoa("Z\u00c3\u00bcrich")}?=`;

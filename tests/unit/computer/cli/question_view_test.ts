@@ -409,6 +409,25 @@ Deno.test("a form shows who asks, all of its text and every field, and gets no a
   assertMatch(excess ?? "", /200 fields/);
 });
 
+Deno.test("a page to open has its host on a line of its own, in letters that no others look like", () => {
+  const about = { server: "shop", message: "Pay", requestedSchema: {} };
+  const linesOf = (url: string) =>
+    viewQuestion(describeForm({ ...about, url }, []), USUAL, UNREAD).lines;
+  assertEquals(linesOf("https://bank.example@\u0430pple.com/x"), [
+    'MCP server: "shop"',
+    'Question: "Pay"',
+    'Host: "xn--pple-43d.com"',
+    'Page: "https://bank.example@xn--pple-43d.com/x"',
+  ]);
+  const [, , host] = linesOf("http://bank.example:81/");
+  assertEquals(host, 'Host: "bank.example:81", not encrypted');
+  const long = `https://bank.example/${"x".repeat(2 ** 18)}`;
+  assertMatch(
+    describeForm({ ...about, url: long }, []).excess ?? "",
+    /256 KiB/,
+  );
+});
+
 Deno.test("logLines() has what runs in lines that begin with words of ours or a name", () => {
   const params = {
     content: `${"x\n".repeat(5_000)}end`,

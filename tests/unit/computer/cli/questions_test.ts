@@ -363,6 +363,26 @@ Deno.test("terminalQuestions() declines a form by default, and cancels it with E
   assertEquals(await answer, { action: "cancel" });
 });
 
+Deno.test("terminalQuestions() shows a page to open whole, opens nothing, and declines by default", async () => {
+  const rows: [keys: string, action: ElicitResult["action"]][] = [
+    ["y", "accept"],
+    ["\r", "decline"],
+    [CTRL_C, "cancel"],
+  ];
+  const { questions, shows, type, seen } = terminal();
+  const url = "https://xn--80ak6aa92e.com/a?b=c";
+  for (const [keys, action] of rows) {
+    const answer = questions.elicit({ ...form({}), url }, never);
+    await shows('Host: "xn--80ak6aa92e.com"');
+    await shows(`Page: "${url}"`);
+    await shows("I have opened it");
+    await shows("y or n");
+    type(keys);
+    assertEquals((await answer).action, action, JSON.stringify(keys));
+    await seen();
+  }
+});
+
 Deno.test("terminalQuestions() removes a form that is withdrawn", async () => {
   const { questions, shows, type } = terminal();
   const withdrawn = new AbortController();

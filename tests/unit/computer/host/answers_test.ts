@@ -1,15 +1,8 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-// @ts-types="@modelcontextprotocol/sdk/types"
-import {
-  ErrorCode,
-  InitializeResultSchema,
-  McpError,
-} from "@modelcontextprotocol/sdk/types.js";
 import {
   type HttpAnswerError,
   mcpErrorCode,
 } from "../../../../computer/host/mcp/errors.ts";
-import { refusedHandshake } from "../../../../computer/host/mcp/handshake.ts";
 import {
   checkHeaders,
   contentError,
@@ -23,7 +16,7 @@ import {
   readProgress,
   readTool,
 } from "../../../../computer/host/mcp/mcp_connection.ts";
-import { StrayOutput } from "../../../../computer/host/mcp/stray_output.ts";
+import { StrayOutput } from "../../../../computer/host/mcp/stdio.ts";
 import { AuthorizationError } from "../../../../computer/host/oauth/authorized_fetch.ts";
 
 const hide = (text: string) => text.replaceAll("secret", "***");
@@ -231,36 +224,11 @@ Deno.test("checkHeaders() refuses what HTTP cannot carry, by name and place, wit
   }
 });
 
-Deno.test("refusedHandshake() explains an answer to initialize with which no session begins", () => {
-  const parse = (answer: object) =>
-    InitializeResultSchema.safeParse(answer).error;
-  const rows: [cause: unknown, why: string | undefined][] = [
-    [new McpError(-5, "no room"), "is an error: MCP error -5: no room"],
-    [new McpError(ErrorCode.RequestTimeout, "Request timed out"), undefined],
-    [new McpError(ErrorCode.ConnectionClosed, "Connection closed"), undefined],
-    [new Error("another"), undefined],
-    ["text", undefined],
-    [undefined, undefined],
-  ];
-  for (const [cause, why] of rows) {
-    const message = why && `its answer to "initialize" ${why}`;
-    assertEquals(refusedHandshake(cause)?.message, message);
-  }
-  const wrong = String(refusedHandshake(parse({ capabilities: {} }))?.message);
-  assert(wrong.includes('is not valid: "protocolVersion": '), wrong);
-  assert(wrong.includes('"serverInfo": '), wrong);
-  const version = `Server's protocol version is not supported: ${
-    "1".repeat(50)
-  }`;
-  const other = String(refusedHandshake(new Error(version))?.message);
-  assert(other.includes(`"protocolVersion": "${"1".repeat(40)}",`), other);
-});
-
 Deno.test("StrayOutput quotes the last lines after the first n, hidden and cut", () => {
-  const output = new StrayOutput();
+  const output = new StrayOutput(hide);
   const quoted = (first?: number) =>
-    /printed (.*)$/.exec(output.quote(hide, first))?.[1] ?? "";
-  assertEquals([output.quote(hide), output.count], ["", 0]);
+    /printed (.*)$/.exec(output.quote(first))?.[1] ?? "";
+  assertEquals([output.quote(), output.count], ["", 0]);
   output.push("the secret");
   output.push("two ");
   assertEquals(output.count, 2);

@@ -392,11 +392,10 @@ function newNode(first: Answer = {}) {
   const local = plainOffices().offices;
   const tunnel = {
     calls,
-    others: {
-      nodes: new Set<string>(),
-      ask: () => Promise.resolve(undefined),
-      answerWith: () => {},
-    },
+    nodes: new Set<string>(),
+    ask: () => Promise.resolve(undefined),
+    answerWith: () => {},
+    hasRetired: () => false,
     counts: { callsOut: 0, callsIn: 0, callsOpen: 0 },
     start: () => local,
     received: (from: string) => void calls.push(`received ${from}`),

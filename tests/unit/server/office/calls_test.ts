@@ -138,6 +138,7 @@ Deno.test("408 after timeout + 5 s, or after 30 s without a timeout; a late answ
   const timed: ClientEvent[] = [
     ...["client:get_dpe", "client:read_resource"] as const,
     ...["client:get_prompts", "client:get_prompt"] as const,
+    ...["client:get_resource_templates", "client:complete"] as const,
   ];
   const rows: [event: string, request: object, ms: number][] = [
     [CALL, REQUEST, 65_000],

@@ -1,0 +1,206 @@
+/**
+ * One call of a client that supports tasks: it is answered with its result, or with a task once it
+ * waits for a person, or runs for long.
+ *
+ * A task runs on when the HTTP request has ended. What the MCP server asks before that is asked by
+ * the answer of the request; what it asks later, by the task.
+ *
+ * @module
+ */
+import { isInputRequiredResult } from "@modelcontextprotocol/server";
+import type * as Mcp from "@modelcontextprotocol/server";
+import { hasTasks, ownerOf, toTaskError } from "./extension.ts";
+import { KEPT_MS, type Task } from "./task.ts";
+import type { TaskTable } from "./task_table.ts";
+import type { ToolProgress } from "../../protocol/mod.ts";
+import { waitingText } from "../../protocol/payloads/tools.ts";
+import { abortable, onAbort } from "../../shared/async.ts";
+
+/**
+ * How long a call runs before it becomes a task. Clients and proxies give up a silent request after 10
+ * seconds at the earliest, and most after 60.
+ */
+export const TASK_AFTER_MS = 8_000;
+/** How long the answers to questions are waited for, as the Computer waits for them. */
+export const ANSWERS_MS = 10 * 60_000;
+
+/** What handlers of the MCP SDK are. */
+export type Handler = (
+  request: Mcp.JSONRPCRequest,
+  context: Mcp.ServerContext,
+) => Promise<Mcp.Result>;
+
+/** Where calls become tasks. */
+export interface TaskParts {
+  readonly tasks: TaskTable;
+  readonly options: { readonly callTimeoutMs: number };
+}
+
+/** Lets a handler of `tools/call` answer clients that support tasks with one. */
+export const answeringWithTasks =
+  (answer: Handler, parts: TaskParts): Handler => async (request, context) =>
+    hasTasks(context)
+      ? await new RunningCall(answer, parts, { request, context }).answer()
+      : await answer(request, context);
+
+/** Finds the call that a handler runs for, if it may become a task. */
+export function runningCallOf(
+  context: Mcp.ServerContext,
+): RunningCall | undefined {
+  const { running }: { running?: unknown } = context as OwnContext;
+  return running instanceof RunningCall ? running : undefined;
+}
+
+/** The context of a handler; the MCP SDK keeps fields that it does not know. */
+type OwnContext = Mcp.ServerContext & { readonly running?: unknown };
+
+/** One call, which may become a task. */
+export class RunningCall {
+  readonly #handler: Handler;
+  readonly #parts: TaskParts;
+  readonly #asked: {
+    readonly request: Mcp.JSONRPCRequest;
+    readonly context: Mcp.ServerContext;
+  };
+  /** Cancels the call: with its request, until it is a task. */
+  readonly #stop = new AbortController();
+  readonly #answered = Promise.withResolvers<Mcp.Result>();
+  #isAnswered = false;
+  #task: Task | undefined;
+  #waits: string | undefined;
+
+  constructor(
+    handler: Handler,
+    parts: TaskParts,
+    asked: {
+      readonly request: Mcp.JSONRPCRequest;
+      readonly context: Mcp.ServerContext;
+    },
+  ) {
+    this.#handler = handler;
+    this.#parts = parts;
+    this.#asked = asked;
+  }
+
+  /** Whether it is a task. */
+  get isTask(): boolean {
+    return this.#task !== undefined;
+  }
+
+  /** Runs the call; resolves with its result, or with the task that it has become. */
+  async answer(): Promise<Mcp.Result> {
+    const { signal } = this.#asked.context.mcpReq;
+    const detach = onAbort(signal, () => this.#stop.abort(signal.reason));
+    const timer = setTimeout(() => this.#becomeTask(), TASK_AFTER_MS);
+    void this.#run();
+    try {
+      return await this.#answered.promise;
+    } finally {
+      detach();
+      clearTimeout(timer);
+    }
+  }
+
+  /** Takes note of the call's progress; a call that begins to wait for a person becomes a task. */
+  report(
+    { waiting, message, progress, total }: ToolProgress,
+    computer: string,
+  ): void {
+    if (waiting) {
+      this.#waits = waitingText(waiting, computer);
+      this.#becomeTask();
+    } else if (waiting === null) this.#waits = undefined;
+    const share = total === undefined
+      ? `${progress}`
+      : `${progress} of ${total}`;
+    const text = waiting === undefined ? message ?? share : undefined;
+    this.#task?.note(this.#waits ?? text, this.#waits !== undefined);
+  }
+
+  async #run(): Promise<void> {
+    const { request, context } = this.#asked;
+    const own = this.#ownContext(context);
+    try {
+      let result = await this.#handler(request, own);
+      while (this.#task && isInputRequiredResult(result)) {
+        const inputResponses = await this.#ask(this.#task, result);
+        const { requestState } = result;
+        const mcpReq = {
+          ...own.mcpReq,
+          inputResponses,
+          requestState: <T>() => requestState as T | undefined,
+        };
+        result = await this.#handler(request, { ...own, mcpReq });
+      }
+      this.#end(result);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** The context of the call: its signal, and whether it can still be answered, are its own. */
+  #ownContext(context: Mcp.ServerContext): OwnContext {
+    const { mcpReq } = context;
+    return {
+      ...context,
+      running: this,
+      mcpReq: {
+        ...mcpReq,
+        signal: this.#stop.signal,
+        // A task has no notifications but its own.
+        notify: async (...notice) => {
+          if (!this.#task) await mcpReq.notify(...notice);
+        },
+      },
+    };
+  }
+
+  #becomeTask(): void {
+    if (this.#isAnswered) return;
+    const { tasks, options: { callTimeoutMs } } = this.#parts;
+    const { http } = this.#asked.context;
+    const task = tasks.begin(
+      ownerOf(http?.authInfo),
+      callTimeoutMs + KEPT_MS,
+      (why) => this.#stop.abort(new Error(`The task was cancelled: ${why}`)),
+    );
+    if (!task) return; // its client waits, as any other
+    this.#task = task;
+    this.#isAnswered = true;
+    task.note(this.#waits, this.#waits !== undefined);
+    this.#answered.resolve({ ...task.describe(), resultType: "task" });
+  }
+
+  /** Asks the client by the task; resolves with all answers. */
+  async #ask(
+    task: Task,
+    { inputRequests = {} }: Mcp.InputRequiredResult,
+  ): Promise<Mcp.InputResponses> {
+    const { callTimeoutMs } = this.#parts.options;
+    const timer = setTimeout(
+      () => task.cancel("no answer in time"),
+      ANSWERS_MS,
+    );
+    try {
+      const asking = task.ask(inputRequests, callTimeoutMs + KEPT_MS);
+      return await abortable(asking, this.#stop.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #end(result: Mcp.Result): void {
+    this.#isAnswered = true;
+    if (!this.#task) return this.#answered.resolve(result);
+    // As the request itself would have been answered.
+    const complete = { ...result, resultType: "complete" };
+    this.#task.end({ status: "completed", result: complete });
+  }
+
+  #fail(error: unknown): void {
+    this.#isAnswered = true;
+    if (!this.#task) return this.#answered.reject(error);
+    const failed = toTaskError(error);
+    this.#task.end({ status: "failed", error: failed }, failed.message);
+  }
+}

@@ -1,0 +1,206 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import type * as Mcp from "@modelcontextprotocol/server";
+import type { Task } from "../../../mcp/tasks/task.ts";
+import { TaskTable } from "../../../mcp/tasks/task_table.ts";
+import {
+  listenForTasks,
+  taskEvent,
+  withTasks,
+} from "../../../mcp/tasks/task_listening.ts";
+import { TestClock } from "../../support/clock.ts";
+
+const KEPT_MS = 30 * 60_000;
+const MIB = 2 ** 20;
+
+/** The clock of the machine, which goes with the timers, and ahead of them in sleep. */
+class MachineClock extends TestClock {
+  readonly #now = Date.now;
+  #slept = 0;
+
+  constructor() {
+    super();
+    Date.now = () => 1_800_000_000_000 + this.time + this.#slept;
+  }
+
+  sleep(ms: number): void {
+    this.#slept += ms;
+  }
+
+  override [Symbol.dispose](): void {
+    Date.now = this.#now;
+    super[Symbol.dispose]();
+  }
+}
+
+/** A table whose tasks note what ends with them. */
+function startTable() {
+  const ends: string[] = [];
+  const table = new TaskTable(() => () => ends.push("released"));
+  return {
+    ends,
+    table,
+    begin: (owner = "ann", ttlMs = 1_000) =>
+      table.begin(owner, ttlMs, (why) => ends.push(why)),
+    [Symbol.dispose]: () => table.close(),
+  };
+}
+
+/** The task, which there must be. */
+function there(task: Task | undefined): Task {
+  assert(task);
+  return task;
+}
+
+const textOf = (result: Mcp.Result | undefined) => Object(result).content;
+
+const text = (letters: string): Mcp.Result => ({
+  content: [{ type: "text", text: letters }],
+});
+
+Deno.test("an open task is cancelled when its time is over, and forgotten", () => {
+  using clock = new MachineClock();
+  using tasks = startTable();
+  const { id } = there(tasks.begin());
+  clock.pass(999);
+  assertEquals(tasks.table.find(id, "ann")?.describe().ttlMs, 1_000);
+  assertEquals(tasks.ends, []);
+  clock.pass(1);
+  assertEquals(tasks.table.find(id, "ann"), undefined);
+  assertEquals(tasks.ends, ["released", "its time is over"]);
+  assertEquals(clock.timers, 0);
+});
+
+Deno.test("the time of a task passes while the machine sleeps", () => {
+  using clock = new MachineClock();
+  using tasks = startTable();
+  const { id } = there(tasks.begin());
+  clock.sleep(1_000);
+  assertEquals(tasks.table.find(id, "ann"), undefined);
+  assertEquals(tasks.ends, ["released", "its time is over"]);
+});
+
+Deno.test("a result is kept for the time that its task names", () => {
+  using clock = new MachineClock();
+  using tasks = startTable();
+  const task = there(tasks.begin());
+  clock.pass(500);
+  task.end({ status: "completed", result: text("done") });
+  assertEquals(tasks.ends, ["released"]);
+  assertEquals(task.describe().ttlMs, 500 + KEPT_MS);
+  clock.pass(KEPT_MS - 1);
+  assertEquals(tasks.table.find(task.id, "ann"), task);
+  clock.pass(1);
+  assertEquals(tasks.table.find(task.id, "ann"), undefined);
+  assertEquals(tasks.ends, ["released"]);
+});
+
+Deno.test("the end that comes first counts: nothing changes an ended task", () => {
+  using tasks = startTable();
+  const task = there(tasks.begin());
+  task.end({ status: "completed", result: text("done") });
+  const before = task.describe();
+  task.cancel("too late");
+  task.note("copying", true);
+  task.end({ status: "failed", error: { code: 1, message: "no" } });
+  void task.ask({}, 1);
+  assertEquals(task.describe(), before);
+  assertEquals(tasks.ends, ["released"]);
+});
+
+Deno.test("an owner has 1,000 tasks, an office 5,000; others stay requests", () => {
+  using tasks = startTable();
+  for (const owner of ["a", "b", "c", "d", "e"]) {
+    for (let count = 0; count < 1_000; count++) there(tasks.begin(owner));
+    assertEquals(tasks.begin(owner), undefined);
+  }
+  assertEquals(tasks.begin("f"), undefined);
+});
+
+Deno.test("results that take too much room become errors: read ones first, then the oldest", () => {
+  using tasks = startTable();
+  const [first, read, other, last] = ["ann", "ann", "bob", "ann"].map((owner) =>
+    there(tasks.begin(owner))
+  );
+  assert(first && read && other && last);
+  const end = (task: Task, mib: number) =>
+    task.end({ status: "completed", result: text("x".repeat(mib * MIB)) });
+  for (const task of [first, read, other]) end(task, 7);
+  read.isFetched = true;
+  end(last, 5);
+  const kept = [first, read, other, last].map(({ result }) => !result?.isError);
+  assertEquals(kept, [true, false, true, true]);
+  assertEquals(
+    tasks.table.find(read.id, "ann")?.describe().status,
+    "completed",
+  );
+  assertEquals(textOf(other.result)[0].text.length, 7 * MIB);
+});
+
+Deno.test("questions of a task have names that are used once; each is answered for itself", async () => {
+  using tasks = startTable();
+  const task = there(tasks.begin());
+  const question = {
+    method: "elicitation/create" as const,
+    params: {
+      message: "?",
+      requestedSchema: { type: "object" as const, properties: {} },
+    },
+  };
+  const asked = task.ask({ a: question, b: question }, 1_000);
+  const open = () => Object.keys(Object(task.describe()).inputRequests ?? {});
+  assertEquals(open(), ["1.a", "1.b"]);
+  task.answer({ "1.a": { action: "decline" }, c: 7 });
+  assertEquals([task.describe().status, open()], ["input_required", ["1.b"]]);
+  assertThrows(() => task.answer({ "1.b": { action: "maybe" } }));
+  task.answer({ "1.a": { action: "accept" } }); // it is answered
+  task.answer({ "1.b": { action: "cancel" } });
+  assertEquals(task.describe().status, "working");
+  assertEquals(await asked, {
+    a: { action: "decline" },
+    b: { action: "cancel" },
+  });
+  void task.ask({ a: question }, 1_000);
+  assertEquals(open(), ["2.a"]);
+});
+
+Deno.test("a client cannot listen to a task by the name that it has on the way", () => {
+  using tasks = startTable();
+  const task = there(tasks.begin());
+  const { uri } = Object(taskEvent(task.describe()));
+  const listen = (owner: string) =>
+    listenForTasks(
+      {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "subscriptions/listen",
+        params: {
+          notifications: { taskIds: [task.id] },
+          _meta: {
+            "io.modelcontextprotocol/clientCapabilities": {
+              extensions: { "io.modelcontextprotocol/tasks": {} },
+            },
+          },
+        },
+      },
+      tasks.table,
+      owner,
+    );
+  const urisOf = (message: unknown) =>
+    Object(message).params.notifications.resourceSubscriptions;
+  assertEquals(urisOf(listen("ann")), [uri]);
+  assertEquals(urisOf(listen("bob")), []);
+  assert(uri.length > task.id.length + 36); // it cannot be guessed
+  const passed = { ...Object(task.describe()), uri };
+  assertEquals(
+    withTasks({
+      jsonrpc: "2.0",
+      method: "notifications/resources/updated",
+      params: passed,
+    }, tasks.table),
+    [{
+      jsonrpc: "2.0",
+      method: "notifications/tasks",
+      params: { ...task.describe() },
+    }],
+  );
+});
