@@ -54,7 +54,8 @@ export class OwnCalls {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     this.#pending.set(id, { resolve, reject });
     const off = onAbort(signal, () => this.#cancel(id, signal?.reason));
-    const message = { jsonrpc: "2.0", id, method: "tools/call", params };
+    // The order of the SDK, by which a body is known as a request (requestIdOf() in limited_fetch.ts).
+    const message = { method: "tools/call", params, jsonrpc: "2.0", id };
     this.#transport.send(message as JSONRPCMessage).catch(reject);
     try {
       return await promise;

@@ -7,6 +7,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import { sdkFailure } from "../../../../computer/host/mcp/errors.ts";
+import { requestIdOf } from "../../../../computer/host/mcp/limited_fetch.ts";
 import { OwnCalls } from "../../../../computer/host/mcp/own_calls.ts";
 
 /** A transport that keeps what is sent, and receives what the test answers. */
@@ -44,6 +45,8 @@ Deno.test("OwnCalls gives each call its own answer, in any order, and leaves all
     ["tools/call", { name: "a" }],
     ["tools/call", { name: "b" }],
   ]);
+  const [body] = sent.map((message) => JSON.stringify(message));
+  assertEquals(requestIdOf({ method: "POST", body: body ?? "" }), idOf(0));
   receive({ id: 0, result: {} });
   receive({ id: idOf(0), method: "elicitation/create", params: {} });
   receive({ method: "notifications/progress", params: {} });
