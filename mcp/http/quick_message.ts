@@ -16,6 +16,7 @@ import {
 import type { IncomingHttpHeaders } from "node:http";
 import { acceptsBoth } from "./guards.ts";
 import type { Introduction } from "../office/begun_call.ts";
+import { declaresTasks } from "../tasks/extension.ts";
 import { isRecord } from "../../protocol/names.ts";
 
 /** A request that is certainly valid. */
@@ -143,16 +144,13 @@ function readClient(
   };
   const body = { jsonrpc: "2.0", id: 1, method: "ping", params: { _meta } };
   const { kind } = classifyInboundRequest({ httpMethod: "POST", body });
-  const { extensions } = Object(capabilities);
-  if (kind !== "modern" || TASKS in Object(extensions)) return undefined;
+  // A call of a client that supports tasks may become one.
+  if (kind !== "modern" || declaresTasks(capabilities)) return undefined;
   return {
     info: info as Introduction["info"],
     capabilities: capabilities as Introduction["capabilities"],
   };
 }
-
-/** The extension by which a call may become a task. */
-const TASKS = "io.modelcontextprotocol/tasks";
 
 /** Reads a request of a session; `undefined` for anything that is not certainly a usual one. */
 export function readQuickMessage(json: unknown): QuickMessage | undefined {

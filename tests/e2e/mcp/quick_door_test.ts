@@ -558,3 +558,39 @@ Deno.test("a client that can be asked is answered by the quick door, and asked b
   });
   await client.terminate();
 });
+
+/** A `fetch` whose requests have no length. */
+const fetchByTheApp = (input: string | URL, init: RequestInit = {}) =>
+  fetch(input, {
+    ...init,
+    ...(init.body && { body: new Blob([String(init.body)]).stream() }),
+  });
+
+for (const [kind, connect] of Object.entries(CLIENTS)) {
+  Deno.test(`${kind}: a conversation is the same by the quick door and by the app`, async () => {
+    const seen = [];
+    for (const reach of [{}, { fetch: fetchByTheApp }]) {
+      await using served = await startGateway({ servers: fixture() });
+      await using client = await connect(
+        { url: served.url, ...reach },
+        () => ({ action: "accept", content: { name: "Ann" } }),
+      );
+      const tools = await client.tools();
+      const progress: number[] = [];
+      const onprogress = (each: { progress: number }) => {
+        progress.push(each.progress);
+      };
+      const results = [];
+      for (const name of ["echo", "fail", "meta", "ask", "ask_and_work"]) {
+        const args = { text: "hello" };
+        results.push(await client.call(`pc__${name}`, args, { onprogress }));
+      }
+      const unknown = await client.call("pc__none")
+        .catch(({ code, message }) => ({ code, message }));
+      seen.push([tools, results, unknown, progress.length > 0]);
+      await client.terminate();
+    }
+    const [quick, app] = seen;
+    assertEquals(quick, app);
+  });
+}
