@@ -244,7 +244,7 @@ export async function measureMcp(
   const rows: McpRow[] = [];
   for (const [load, { clients, bytes }] of Object.entries(LOADS)) {
     tools.tell(load);
-    const calls = quick ? 10 : Math.max(100, 20_000_000 / (bytes + 10_000));
+    const calls = quick ? 10 : Math.max(100, 5_000_000 / (bytes + 10_000));
     const samples = new Map<string, Sample[]>();
     for (let round = -1; round < rounds; round++) { // the first one warms up
       for (const { way, bridge, kind } of ways) {
@@ -308,11 +308,22 @@ async function measure(
   };
 }
 
+/** How much memory sessions may take in all. */
+const MOST_MIB = 300;
+
 /** Returns the KiB of a session without a request. */
 async function sessionKib(bridge: Running, count: number): Promise<number> {
   const before = await bridge.mib();
-  for (let opened = 0; opened < count; opened++) await bridge.open("session");
-  return Math.max(0, await bridge.mib() - before) * 1024 / count;
+  let grown = 0;
+  let opened = 0;
+  // Some start a process for each.
+  while (opened < count && grown < MOST_MIB) {
+    for (const end = opened + 10; opened < end; opened++) {
+      await bridge.open("session");
+    }
+    grown = await bridge.mib() - before;
+  }
+  return Math.max(0, grown) * 1024 / opened;
 }
 
 function rowOf(

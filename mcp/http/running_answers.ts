@@ -123,6 +123,7 @@ export class RunningAnswers {
     let handedOver: Promise<void> | undefined;
     // Streams of sessions are kept by the MCP SDK's transport, for clients that lose them.
     const toStream = () => {
+      if (answer.isOver) return;
       handedOver ??= relay(running, call);
       handedOver.catch(() => answer.end());
     };
