@@ -109,6 +109,7 @@ export type {
 export type {
   ClaimOutcome,
   Cluster,
+  ClusterCounts,
   ClusterFigures,
   ClusterSource,
   ClusterStatus,

@@ -24,7 +24,7 @@ interface Asked {
 
 /**
  * Shows calls that ask their Agent as one each: a question ends a request, and its answer is the next one
- * (protocol §8.9), which belongs to the same call.
+ * (protocol §7), which belongs to the same call.
  */
 export class AskingCalls {
   readonly #observe: CallObserver;
