@@ -58,13 +58,14 @@ const code = await runSmcp(process.argv.slice(2), {
     load: async () => {
       const { runUp, upCommand } = await import("./computer/cli/up.ts");
       const { createSmcpServer } = await import("./server/mod.ts");
-      const { loadCluster } = await import("./server/cli/serve.ts");
+      const { limitsOfUp, loadCluster } = await import("./server/cli/serve.ts");
       const createServer: CreateServer = async (
         { mcp, clustering, operator, publicUrl },
       ) =>
         createSmcpServer({
           protocol: "all",
           operator,
+          limits: limitsOfUp(publicUrl, clustering),
           ...(publicUrl !== undefined && { publicUrl }),
           ...(mcp && { gateway: (await loadMcp())() }),
           ...await loadCluster(clustering),

@@ -1,7 +1,6 @@
 import { Connection } from "../client/connection.ts";
 import { Emitter } from "../client/emitter.ts";
-import type { ConnectionState } from "../client/options.ts";
-import type { ClientProtocol } from "../client/options.ts";
+import type { ClientProtocol, ConnectionState } from "../client/options.ts";
 import type * as wire from "../protocol/mod.ts";
 import { checkNames } from "../shared/checks.ts";
 import { type FileToPut, type PutFile, putFile } from "./put_file.ts";
@@ -10,13 +9,8 @@ import { openBlob } from "./blobs.ts";
 import { type CallOffice, callTool } from "./call_tool.ts";
 import { findTool, type FoundTool, type ToolCatalogue } from "./tools.ts";
 import { type OpenDocument, openDocument } from "./document.ts";
-import {
-  type AgentEvents,
-  followDesktop,
-  forwardOfficeEvents,
-  logThrown,
-  warnOf,
-} from "./events.ts";
+import { type AgentEvents, logThrown, warnOf } from "./events.ts";
+import { followDesktop, forwardOfficeEvents } from "./events.ts";
 import * as queries from "./queries.ts";
 import * as ask from "./options.ts";
 import { keepRequests, Requests } from "./requests.ts";
@@ -62,8 +56,7 @@ export class SmcpAgent implements AsyncDisposable {
     this.#requests = new Requests(connection, options);
     keepRequests(this, this.#requests);
     connection.on("disconnected", () => void (this.#session = {}));
-    const { name } = options;
-    this.#catalogue = forwardOfficeEvents(connection, name, events, this);
+    this.#catalogue = forwardOfficeEvents(connection, this.name, events, this);
     this.#calls = { requests: this.#requests, tools: this.tools };
   }
 

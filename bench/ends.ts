@@ -7,16 +7,22 @@
 import { Client } from "@modelcontextprotocol/sdk/client";
 // @ts-types="@modelcontextprotocol/sdk/client/stdio"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { SmcpComputer } from "../computer/mod.ts";
 import { createSmcpServer, SmcpAgent } from "../mod.ts";
 import { startMain } from "../tests/support/command.ts";
 import { DENO_ENV, everything } from "../tests/support/computer/mcp_servers.ts";
 import { OFFICE } from "../tests/support/office.ts";
 import type { Plan } from "./cases.ts";
-import { joinedComputer, mediansOf } from "./mcp.ts";
 import { temporaryFolder } from "./processes.ts";
 import type { Goal } from "./report/goals.ts";
 import { number, textTable } from "./report/text.ts";
-import { ratios, type Spread, spreadOf, spreadText } from "./statistics.ts";
+import {
+  median,
+  ratios,
+  type Spread,
+  spreadOf,
+  spreadText,
+} from "./statistics.ts";
 
 /** Each way of a call, by the size of its argument, which is that of its answer. */
 export type EndsResult = readonly EndsRow[];
@@ -144,3 +150,31 @@ export const endsTable = (rows: EndsResult): string =>
       spreadText(ratio),
     ]),
   );
+
+/** Joins a Computer to an office; its MCP servers run. */
+async function joinedComputer(
+  options: ConstructorParameters<typeof SmcpComputer>[0],
+  office: string,
+): Promise<SmcpComputer> {
+  const computer = new SmcpComputer(options);
+  await computer.connect();
+  await computer.join(office);
+  await computer.serversSettled();
+  return computer;
+}
+
+/** Returns the median time of each of some calls, in ms: each in turn with the others, one after another. */
+async function mediansOf(
+  calls: readonly (() => Promise<unknown>)[],
+  count: number,
+): Promise<number[]> {
+  const times = calls.map((): number[] => []);
+  for (let left = count; left > 0; left--) {
+    for (const [at, call] of calls.entries()) {
+      const start = performance.now();
+      await call();
+      times[at]?.push(performance.now() - start);
+    }
+  }
+  return times.map(median);
+}

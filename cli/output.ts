@@ -5,6 +5,7 @@
  * @module
  */
 import type { SocketConstructorOpts } from "node:net";
+import { setImmediate } from "node:timers";
 import type { LogRecord } from "@logtape/logtape";
 
 /** A writable stream of text. */
@@ -26,6 +27,9 @@ interface LineQueueOptions {
 /**
  * Writes lines without ever blocking: lines that the reader does not take are kept up to a bound;
  * further lines are dropped and counted, and the count is reported once it reads again.
+ *
+ * Lines that follow in the same turn of the event loop are one write, of which each takes as long as many
+ * lines.
  */
 export class LineQueue {
   readonly #stream: LineStream;
@@ -93,16 +97,17 @@ export class LineQueue {
   #next(): void {
     // All lines before the gap are written.
     if (this.#waiting.length === 0 && this.#leftOut > 0) this.#reportDropped();
-    const batch = this.#waiting.shift();
-    if (batch === undefined) return this.#rest();
+    const batch = this.#waiting.splice(0);
+    if (batch.length === 0) return this.#rest();
     this.#writing = true;
-    this.#stream.write(batch.text, (error) => {
+    const text = batch.map(({ text }) => text).join("");
+    this.#stream.write(text, (error) => {
       this.#ended++;
-      this.#size -= batch.text.length;
-      if (!error) return this.#next();
+      this.#size -= text.length;
+      if (!error) return void setImmediate(() => this.#next());
       // The reader is gone for good, or, such as on a full disk, the next line tries again.
       this.#closed = isClosedOutput(error);
-      for (const { lines } of [batch, ...this.#waiting.splice(0)]) {
+      for (const { lines } of [...batch, ...this.#waiting.splice(0)]) {
         this.#leftOut += lines;
       }
       this.#size = 0;

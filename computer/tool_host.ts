@@ -101,24 +101,17 @@ export interface ToolHostStatus {
   readonly tools: readonly OfferedTool[];
   /** The names of the skills that it offers. */
   readonly skills: readonly string[];
-  /**
-   * What is wrong as a whole: ids, tool names and hosts of URIs that clash, skills that are left out, and what
-   * was left out of the last answers to Agents, since the Server takes no larger ones.
-   */
+  /** What is wrong as a whole: clashing ids, tool names and hosts of URIs; skills and answers that are left out. */
   readonly problems: readonly string[];
   /** How many tool calls are running. */
   readonly runningCalls: number;
 }
 
-const DESKTOP_NAMES = {
-  size: true,
-  window: true,
-} satisfies NamesOf<Parameters<ToolHost["getDesktop"]>[0]>;
+type DesktopNames = NamesOf<Parameters<ToolHost["getDesktop"]>[0]>;
+const DESKTOP_NAMES: DesktopNames = { size: true, window: true };
 
-const PROMPT_NAMES = {
-  arguments: true,
-  timeoutMs: true,
-} satisfies NamesOf<Parameters<ToolHost["getPrompt"]>[2]>;
+type PromptNames = NamesOf<Parameters<ToolHost["getPrompt"]>[2]>;
+const PROMPT_NAMES: PromptNames = { arguments: true, timeoutMs: true };
 
 /** Opens a host for the rest of the Computer; not exported from the package. */
 export let partsOf: (host: ToolHost) => ToolHostParts;

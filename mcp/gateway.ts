@@ -7,13 +7,17 @@
  * @module
  */
 import { createHash, randomBytes } from "node:crypto";
+import { readBytes } from "./http/body.ts";
 import { makeRoom, refusal, useAt } from "./http/guards.ts";
+import { areUsual } from "./http/quick_message.ts";
 import type { ResolvedGatewayOptions } from "./options.ts";
 import { ServedOffice, type ServeOffice } from "./served_office.ts";
 import type {
   Gateway,
+  GatewayBody,
   GatewayCaller,
   GatewayHost,
+  GatewayPost,
   SeatUse,
 } from "../shared/gateway.ts";
 
@@ -44,15 +48,28 @@ export class McpGateway implements Gateway {
     this.#serve = serve;
   }
 
+  readonly mayAnswer = areUsual;
+
+  async answer(
+    post: GatewayPost,
+    { office, ...caller }: GatewayCaller,
+  ): Promise<GatewayBody | undefined> {
+    const served = this.#isClosed ? undefined : useAt(this.#offices, office);
+    return served === undefined
+      ? await readBytes(post, this.#host.maxMessageBytes)
+      : await served.answer(post, caller);
+  }
+
   handle(
     request: Request,
     { office, ...caller }: GatewayCaller,
+    body?: GatewayBody,
   ): Promise<Response> {
     if (this.#isClosed) {
       return Promise.resolve(refusal(503, "The server is shutting down"));
     }
     const served = useAt(this.#offices, office) ?? this.#open(office);
-    if (served !== undefined) return served.handle(request, caller);
+    if (served !== undefined) return served.handle(request, caller, body);
     const most = this.#options.maxOffices;
     const why = `Too many offices are in use: at most ${most} at once`;
     return Promise.resolve(refusal(503, why));

@@ -37,29 +37,25 @@
  */
 import "../shared/check_runtime.ts";
 import process from "node:process";
-import { abortable, RateQueue } from "../shared/async.ts";
+import { abortable } from "../shared/async.ts";
 import { checkNames } from "../shared/checks.ts";
 import { loadPackages } from "../shared/packages.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
-import { createQuestionStates } from "./office/questions.ts";
-import { CALLER_NAMES, type McpCaller } from "./http/http_view.ts";
-import { type AgentProvider, OfficeView } from "./office/office_view.ts";
+import { CALLER_NAMES, type McpCaller } from "./http/caller.ts";
+import type { AgentProvider } from "./office/office_view.ts";
 import {
   type McpGatewayOptions,
-  OFFICE_MCP_NAMES,
   type OfficeMcpOptions,
   resolveGatewayOptions,
   resolveOptions,
 } from "./options.ts";
-import { HttpViews } from "./http/views.ts";
+import type { HttpViews } from "./http/views.ts";
+import { openOffice } from "./open_office.ts";
 import { PIPE_NAMES, type PipeOptions, reachOf } from "./pipe/reach.ts";
 import { McpGateway } from "./gateway.ts";
 import type { Gateway, GatewayHost } from "../shared/gateway.ts";
-import { TaskTable } from "./tasks/task_table.ts";
-import { Watches } from "./resources/watches.ts";
 import { toolFilter } from "./tools/filter.ts";
 import {
-  serveOfficeStdio,
   type StdioConnection,
   type StdioStreams,
   STREAM_NAMES,
@@ -77,7 +73,13 @@ export type {
   StdioStreams,
 };
 export type { Admitted, McpCall } from "./options.ts";
-export type { CallSource, GatewayCaller, SeatUse } from "../shared/gateway.ts";
+export type {
+  CallSource,
+  GatewayBody,
+  GatewayCaller,
+  GatewayPost,
+  SeatUse,
+} from "../shared/gateway.ts";
 export type { ViewOptions } from "./http/views.ts";
 export type { SmcpAgent, SmcpAgentOptions } from "../agent/mod.ts";
 export type {
@@ -128,49 +130,15 @@ export function officeMcp(
   agent: SmcpAgent | AgentProvider,
   options: OfficeMcpOptions = {},
 ): OfficeMcp {
-  return serveOffice(agent, options, new TaskTable());
-}
-
-function serveOffice(
-  agent: SmcpAgent | AgentProvider,
-  options: OfficeMcpOptions,
-  tasks: TaskTable,
-): OfficeMcp {
-  checkNames(options, OFFICE_MCP_NAMES, "officeMcp()");
-  const resolved = resolveOptions(options);
-  const provider = typeof agent === "function" ? agent : () => agent;
-  const watches = new Watches();
-  const view = new OfficeView(provider, resolved, watches);
-  const parts = {
-    view,
-    queue: new RateQueue(resolved.callsPerSecond, resolved.maxCalls),
-    states: createQuestionStates(),
-    tasks,
-    options: resolved,
-  };
-  const http = new HttpViews(parts);
-  const connections = new Set<StdioConnection>();
-  const close = async () => {
-    tasks.close();
-    const closing = [...connections].map((connection) => connection.close());
-    await Promise.all([http.close(), ...closing]);
-    view.close();
-    watches.close();
-  };
+  const { http, serveStdio, refresh, close } = openOffice(agent, options);
   return {
     fetch: (input, init) => fetchFrom(http, new Request(input, init)),
     async handle(request, caller = {}) {
       checkNames(caller, CALLER_NAMES, "handle()");
       return await http.serve(request, caller);
     },
-    serveStdio: (streams = {}) => {
-      checkNames(streams, STREAM_NAMES, "serveStdio()");
-      const connection = serveOfficeStdio(parts, streams);
-      connections.add(connection);
-      void connection.closed.then(() => connections.delete(connection));
-      return connection;
-    },
-    refresh: () => http.refresh(),
+    serveStdio,
+    refresh,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -199,7 +167,7 @@ export function mcpGateway(
   options: McpGatewayOptions = {},
 ): (host: GatewayHost) => Gateway {
   const resolved = resolveGatewayOptions(options);
-  return (host) => new McpGateway(host, resolved, serveOffice);
+  return (host) => new McpGateway(host, resolved, openOffice);
 }
 
 /**

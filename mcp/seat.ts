@@ -10,6 +10,7 @@
 import { officePathOf } from "../agent/office_path.ts";
 import { ConnectionError, SmcpAgent } from "../agent/mod.ts";
 import { withTimeout } from "../shared/async.ts";
+import { IdleTimer } from "../shared/idle_timer.ts";
 import type { GatewayHost } from "../shared/gateway.ts";
 
 /** How long another Agent has the seat, before its leave is no longer waited for. */
@@ -140,37 +141,35 @@ export class Seat {
 export class Uses {
   /** The uses that have not ended. */
   count = 0;
-  readonly #idle: (() => void) | undefined;
-  readonly #idleMs: number;
-  #ended = Promise.withResolvers<void>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #idle: IdleTimer | undefined;
+  /** Resolves when the last one ends, where that is waited for. */
+  #ended: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
 
   /** @param idle called `idleMs` after the last use has ended, unless another one has begun */
   constructor(idle?: () => void, idleMs = 0) {
-    this.#idle = idle;
-    this.#idleMs = idleMs;
+    this.#idle = idle && new IdleTimer(idle, idleMs);
   }
 
   /** Begins a use; returns what ends it, once. */
   begin(): () => void {
-    clearTimeout(this.#timer);
-    if (this.count++ === 0) this.#ended = Promise.withResolvers();
+    if (this.count++ === 0) this.#idle?.begin();
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
       if (--this.count > 0) return;
-      this.#ended.resolve();
-      if (this.#isClosed || !this.#idle) return;
-      this.#timer = setTimeout(this.#idle, this.#idleMs);
+      this.#ended?.resolve();
+      this.#ended = undefined;
+      if (!this.#isClosed) this.#idle?.end();
     };
   }
 
   /** Waits until nothing is in use; returns whether that was in time. */
   async ended(timeoutMs: number): Promise<boolean> {
     if (this.count > 0) {
-      await withTimeout(timeoutMs, () => this.#ended.promise).catch(() => {});
+      const { promise } = this.#ended ??= Promise.withResolvers();
+      await withTimeout(timeoutMs, () => promise).catch(() => {});
     }
     return this.count === 0;
   }
@@ -178,6 +177,6 @@ export class Uses {
   /** Ends the calls of `idle`. */
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
+    this.#idle?.stop();
   }
 }

@@ -8,9 +8,10 @@
  * @module
  */
 import { repeatedId } from "../agent/call_tool.ts";
-import type { McpCaller } from "./http/http_view.ts";
+import type { McpCaller } from "./http/caller.ts";
 import { refusal, untilEnd } from "./http/guards.ts";
 import { isForSeat, SeatDoor } from "./http/seat_door.ts";
+import type { HttpViews } from "./http/views.ts";
 import type { AgentProvider } from "./office/office_view.ts";
 import type {
   McpCall,
@@ -19,21 +20,26 @@ import type {
 } from "./options.ts";
 import { TaskTable } from "./tasks/task_table.ts";
 import { Seat, Uses } from "./seat.ts";
-import type { GatewayHost, SeatUse } from "../shared/gateway.ts";
+import type {
+  GatewayBody,
+  GatewayHost,
+  GatewayPost,
+  SeatUse,
+} from "../shared/gateway.ts";
 
 /** How long a join waits for the end of requests. */
 const MAKE_WAY_MS = 2000;
 /** The share of an Agent's limits that is for calls; the rest is for all else. */
 const CALL_SHARE = 0.9;
 
-/** The part of an `OfficeMcp` that a gateway uses. */
+/** An office as an MCP server, as a gateway uses it. */
 interface GatewayMcp {
-  handle(request: Request, caller: McpCaller): Promise<Response>;
+  readonly http: Pick<HttpViews, "answer" | "serve">;
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Makes the MCP server of an office, as `officeMcp` does. */
+/** Makes the MCP server of an office. */
 export type ServeOffice = (
   agent: AgentProvider,
   options: OfficeMcpOptions,
@@ -118,19 +124,55 @@ export class ServedOffice {
     return this.#table.size > 0;
   }
 
-  /** Answers a request of MCP, or of a command that shares the seat. */
-  async handle(request: Request, caller: McpCaller): Promise<Response> {
-    if (!this.isUsed && !this.#seat.isTaken) this.#users.clear();
-    if (isForSeat(request)) return await this.#visit(request, caller);
-    if (this.#users.size < 2) this.#users.add(caller.principal);
-    const end = endAll(this.#clientUses.begin(), this.#uses.begin());
+  /**
+   * Answers a POST of MCP past `Request` and `Response`, where nothing is unusual about it.
+   *
+   * @returns its body for `handle`; `undefined` where it is answered
+   */
+  async answer(
+    post: GatewayPost,
+    caller: McpCaller,
+  ): Promise<GatewayBody | undefined> {
+    const end = endAll(this.#begin(caller), this.#requests.begin());
+    const body = await this.#mcp.http.answer(post, caller);
+    if (body === undefined) post.outgoing.on("close", end);
+    else end();
+    return body;
+  }
+
+  /**
+   * Answers a request of MCP, or of a command that shares the seat.
+   *
+   * @param body what was read of it
+   */
+  async handle(
+    request: Request,
+    caller: McpCaller,
+    body?: GatewayBody,
+  ): Promise<Response> {
+    if (isForSeat(request.headers.get("mcp-method"))) {
+      return await this.#visit(request, caller);
+    }
+    const end = this.#begin(caller);
     const answered = this.#requests.begin();
     try {
-      const answer = () => this.#mcp.handle(request, caller);
+      const answer = () => this.#mcp.http.serve(request, caller, body);
       return await untilEnd(answer, end, isStream);
     } finally {
       answered();
     }
+  }
+
+  /** Holds the seat for a request of an MCP client; returns what ends that. */
+  #begin({ principal }: McpCaller): () => void {
+    this.#forgetUsers();
+    if (this.#users.size < 2) this.#users.add(principal);
+    return endAll(this.#clientUses.begin(), this.#uses.begin());
+  }
+
+  /** Forgets who used a seat that is not taken any more. */
+  #forgetUsers(): void {
+    if (!this.isUsed && !this.#seat.isTaken) this.#users.clear();
   }
 
   /**
@@ -189,6 +231,7 @@ export class ServedOffice {
 
   /** Answers a request of a command. */
   async #visit(request: Request, caller: McpCaller): Promise<Response> {
+    this.#forgetUsers();
     const commands = this.#commands;
     if (!commands) return refusal(404, "The seat is not shared here");
     const end = endAll(this.#uses.begin(), this.#visits.begin());

@@ -37,6 +37,7 @@ import { checkNames } from "../shared/checks.ts";
 import type { Hono } from "hono";
 import { PACKAGE_VERSION } from "../cli/version.ts";
 import { GatewayRoutes } from "./doors/gateway_routes.ts";
+import type { QuickDoor } from "./doors/quick_door.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
 import type { RequestParts } from "./http/gate.ts";
 import { refuseOperators } from "./operator/nodes.ts";
@@ -156,6 +157,11 @@ export class ServerCore {
   #offer(options: OfferOptions, url = IN_PROCESS): InProcessConnection {
     const maxPayload = this.parts.maxMessageBytes;
     return this.#door.offer(options, { url, maxPayload });
+  }
+
+  /** Makes a listener that answers usual requests of a gateway's clients before the app. */
+  get before(): QuickDoor["before"] | undefined {
+    return this.#gateway?.quick.before;
   }
 
   /** Whether the server is shutting down. */

@@ -98,8 +98,10 @@ export type {
 export type {
   CallSource,
   Gateway,
+  GatewayBody,
   GatewayCaller,
   GatewayHost,
+  GatewayPost,
   SeatUse,
 } from "../shared/gateway.ts";
 
@@ -107,6 +109,7 @@ export type {
 export type {
   ClaimOutcome,
   Cluster,
+  ClusterCounts,
   ClusterFigures,
   ClusterSource,
   ClusterStatus,

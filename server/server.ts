@@ -164,8 +164,8 @@ function newListeningServer(options: SmcpServerOptions): SmcpServer {
   const sessionPrefix = sessionPrefixOf(all);
   const engine = new StockEngine({ ...all, sessionPrefix }, ws);
   const core = new ServerCore(all, engine, false);
-  const { app } = core;
-  const listeners = new Listeners({ ...core.parts, app, engine });
+  const { app, before } = core;
+  const listeners = new Listeners({ ...core.parts, app, before, engine });
   core.observe(() => listeners.traffic.read());
   /** Where it listened first. */
   let url: string | undefined;

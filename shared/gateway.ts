@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { InProcessConnection } from "./in_process.ts";
 
 /**
@@ -12,8 +13,28 @@ import type { InProcessConnection } from "./in_process.ts";
 export interface Gateway {
   /** The path before the name of the office, such as `/mcp`. */
   readonly path: string;
-  /** Answers a request; its `signal` is aborted when the client goes away. */
-  handle(request: Request, caller: GatewayCaller): Promise<Response>;
+  /**
+   * Answers a request; its `signal` is aborted when the client goes away.
+   *
+   * @param body what `answer` has read of it; absent where it is to be read
+   */
+  handle(
+    request: Request,
+    caller: GatewayCaller,
+    body?: GatewayBody,
+  ): Promise<Response>;
+  /** Whether a POST with such headers may be usual, so that `answer` gets it. */
+  mayAnswer?(headers: IncomingHttpHeaders): boolean;
+  /**
+   * Answers a POST past `Request` and `Response`, which take longer than all else, where nothing is unusual
+   * about it. Nothing has happened where it does not.
+   *
+   * @returns its body for `handle`; `undefined` where it is answered
+   */
+  answer?(
+    post: GatewayPost,
+    caller: GatewayCaller,
+  ): Promise<GatewayBody | undefined>;
   /**
    * Frees the seat of an office for an Agent with the principal of all clients that used the seat, once
    * no call is in flight.
@@ -33,6 +54,21 @@ export interface Gateway {
   /** Lets the calls end that have their answers, then ends all requests and leaves all offices. */
   close(): Promise<void>;
 }
+
+/** A POST of `node:http`, whose body has come. */
+export interface GatewayPost {
+  /** Its headers. */
+  readonly headers: IncomingHttpHeaders;
+  /** What follows `?` in its target. */
+  readonly query: string;
+  /** Its body. */
+  readonly bytes: Uint8Array;
+  /** Takes the answer. */
+  readonly outgoing: ServerResponse;
+}
+
+/** The body of a request: what it was parsed to, which is absent without a body, or why it is refused. */
+export type GatewayBody = { readonly json?: unknown } | Response;
 
 /** Whose request a gateway answers. */
 export interface GatewayCaller {

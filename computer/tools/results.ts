@@ -8,11 +8,7 @@
  */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import {
-  jsonBytes,
-  whyTooDeep,
-  whyTooLarge,
-} from "../../client/message_limits.ts";
+import { whyTooDeep, whyTooLarge } from "../../client/message_limits.ts";
 import { RESULT_KIND, writeHandle } from "../blobs/blobs.ts";
 import type { BlobStore } from "../blobs/store.ts";
 import { isBase64, reasonOf } from "../util/values.ts";
@@ -56,6 +52,8 @@ export class CallTable {
     Execution & { readonly abort: AbortController }
   >();
   readonly #ended = new Map<string, Execution & { readonly bytes: number }>();
+  /** The keys of those that are not shrunk, as far as they are known: it follows the table, so that none is looked at twice. */
+  #whole: MapIterator<string> | undefined;
   /** Of the results that are kept. */
   #bytes = 0;
 
@@ -114,6 +112,7 @@ export class CallTable {
     const calls = [...this.#running.values()];
     this.#running.clear();
     this.#ended.clear();
+    this.#whole = undefined;
     this.#bytes = 0;
     for (const { abort } of calls) abort.abort("left" satisfies AbortReason);
   }
@@ -123,15 +122,18 @@ export class CallTable {
     this.#ended.set(key, { fingerprint, result, bytes });
     this.#bytes += bytes;
     if (bytes > MAX_BYTES) this.#shrink(key);
-    for (const oldest of this.#ended.keys()) {
-      if (this.#bytes <= MAX_BYTES) break;
-      this.#shrink(oldest);
-    }
+    while (this.#bytes > MAX_BYTES) this.#shrinkOldest();
     for (const oldest of this.#ended.keys()) {
       if (this.#ended.size <= MAX_RESULTS) break;
       this.#bytes -= this.#ended.get(oldest)?.bytes ?? 0;
       this.#ended.delete(oldest);
     }
+  }
+
+  #shrinkOldest(): void {
+    const { done, value } = (this.#whole ??= this.#ended.keys()).next();
+    if (done) this.#whole = undefined;
+    else this.#shrink(value);
   }
 
   #shrink(key: string): void {
@@ -317,7 +319,11 @@ export interface MeasuredResult {
 export function measureResult(result: CallToolResult): MeasuredResult {
   const why = whyTooDeep(result);
   const sendable = why === undefined ? result : unsendable(why);
-  return { result: sendable, bytes: jsonBytes(sendable) };
+  // Counting bytes takes a fifth of the time of encoding them.
+  return {
+    result: sendable,
+    bytes: Buffer.byteLength(JSON.stringify(sendable)),
+  };
 }
 
 /** Replaces a result that is too large for the Server with an error (protocol §9). */

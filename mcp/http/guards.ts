@@ -123,8 +123,7 @@ const RESPONSE_TYPES = ["application/json", "text/event-stream"];
  * Lists the media types of responses that a client takes (RFC 9110 §12.5.1): of the ranges that match
  * one, the most specific counts. Without the header it takes all.
  */
-export function acceptedTypes(headers: Headers): string[] {
-  const accept = headers.get("accept");
+export function acceptedTypes(accept: string | null): string[] {
   if (accept === null) return [...RESPONSE_TYPES];
   const ranges = new Map(
     accept.toLowerCase().split(",").map((range) => {
@@ -140,11 +139,17 @@ export function acceptedTypes(headers: Headers): string[] {
   });
 }
 
+/** Whether a client takes both types of responses, as it must. */
+export const acceptsBoth = (accept: string | undefined): boolean =>
+  accept === RESPONSE_TYPES.join(", ") ||
+  acceptedTypes(accept ?? null).length === RESPONSE_TYPES.length;
+
 /** Returns a request, whose body was read, with the types that its client takes by their names: the MCP SDK searches for them. */
 export function withPlainAccept(request: Request): Request {
   const { url, method, headers, signal } = request;
-  const accept = acceptedTypes(headers).join(", ");
-  if (accept === headers.get("accept")) return request;
+  const given = headers.get("accept");
+  const accept = acceptedTypes(given).join(", ");
+  if (accept === given) return request;
   const plain = new Headers(headers);
   plain.set("accept", accept);
   return new Request(url, { method, headers: plain, signal });

@@ -1,14 +1,26 @@
 import {
+  type CallToolResult,
   createMcpHandler,
-  isJsonContentType,
   isLegacyRequest,
   type McpHttpHandler,
-  readRequestBody,
+  SERVER_INFO_META_KEY,
 } from "@modelcontextprotocol/server";
+import type { IncomingHttpHeaders } from "node:http";
+import { readBody } from "./body.ts";
+import { type McpCaller, toAuthInfo } from "./caller.ts";
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
 import type { EventRoom } from "./kept_events.ts";
 import { keptAlive } from "./kept_alive.ts";
 import { headerMismatch } from "../../protocol/mcp/param_headers.ts";
+import type { SmcpAgent } from "../../agent/mod.ts";
+import { QuickAnswers } from "./quick_answer.ts";
+import {
+  areOfSession,
+  type LoneCall,
+  readLoneCall,
+  readQuickMessage,
+} from "./quick_message.ts";
+import { type Caller, RunningAnswers } from "./running_answers.ts";
 import type { Message } from "./session_transport.ts";
 import { Sessions } from "./sessions.ts";
 import { isTaskMethod, isTaskRequest, ownerOf } from "../tasks/extension.ts";
@@ -19,30 +31,11 @@ import {
   taskEvent,
 } from "../tasks/task_listening.ts";
 import { subscribeIn } from "../office/resources.ts";
-import { createOfficeServer } from "../office/server.ts";
+import { createOfficeServer, OFFICE_INFO } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { subscribeListened } from "../resources/watches.ts";
 import { messageOf } from "../tools/result.ts";
-import type { NamesOf } from "../../shared/checks.ts";
-import { parsePieces } from "../../shared/json/pieces.ts";
-import { countValues } from "../../shared/json/values.ts";
-import { inSlices } from "../../shared/pace.ts";
-
-/** The most values of a body: a call's arguments for people and models have some hundred. */
-const MAX_VALUES = 50_000;
-/** The most messages of a body. */
-export const MAX_BATCH = 100;
-
-/** Who sends an HTTP request, as the HTTP server has authenticated it. */
-export interface McpCaller {
-  /** The name of its credentials; a session belongs to the one that opened it. */
-  readonly principal?: string;
-}
-
-/** The names of {@linkcode McpCaller}. */
-export const CALLER_NAMES = {
-  principal: true,
-} satisfies NamesOf<McpCaller>;
+import type { GatewayBody, GatewayPost } from "../../shared/gateway.ts";
 
 /**
  * One view of an office over HTTP: requests of 2026-07-28 each for itself, and those of clients before
@@ -52,6 +45,9 @@ export class HttpView {
   readonly #parts: ServerParts;
   readonly #modern: McpHttpHandler;
   readonly #sessions: Sessions;
+  /** Calls past the MCP SDK, of clients without a session. */
+  readonly #running: RunningAnswers;
+  readonly #answers: QuickAnswers;
   readonly #offs: readonly (() => void)[];
 
   /** @param room for what the streams of sessions have sent */
@@ -66,7 +62,9 @@ export class HttpView {
       legacy: "reject",
       maxRequestBodySize: parts.options.maxBodyBytes,
     });
-    this.#sessions = new Sessions(parts, room);
+    this.#answers = new QuickAnswers(parts.options.heartbeatMs);
+    this.#sessions = new Sessions(parts, this.#answers, room);
+    this.#running = new RunningAnswers(parts, encoded);
     this.#offs = [
       parts.view.onChange((event) => {
         this.#modern.bus.publish(event);
@@ -83,10 +81,67 @@ export class HttpView {
     return this.#sessions.size > 0;
   }
 
-  /** Answers one request, whose headers are checked. */
-  async serve(request: Request, caller: McpCaller): Promise<Response> {
+  /**
+   * Answers a POST, whose body was parsed, past `Request`, `Response` and the MCP SDK, where nothing is unusual
+   * about it.
+   *
+   * @returns whether it does
+   */
+  async answer(
+    { headers, outgoing }: Pick<GatewayPost, "headers" | "outgoing">,
+    json: unknown,
+    { principal }: McpCaller,
+  ): Promise<boolean> {
+    const isOfSession = areOfSession(headers);
+    const message = isOfSession ? readQuickMessage(json) : undefined;
+    const call = isOfSession ? undefined : readLoneCall(json, headers);
+    if (message === undefined && call === undefined) return false;
+    let agent: SmcpAgent;
+    try {
+      agent = await this.#parts.view.ready();
+    } catch {
+      return false;
+    }
+    const caller = { agent, principal };
+    if (message) {
+      return this.#sessions.answer({ headers, outgoing, message }, caller);
+    }
+    return call !== undefined &&
+      this.#call({ headers, outgoing }, call, caller);
+  }
+
+  /** Answers a call without a session, if its headers repeat its arguments; returns whether it does. */
+  #call(
+    { headers, outgoing }: Pick<GatewayPost, "headers" | "outgoing">,
+    message: LoneCall,
+    caller: Caller,
+  ): boolean {
+    const repeated = { get: (name: string) => headerOf(headers, name) };
+    if (refuseHeaders(repeated, message.json, this.#parts)) return false;
+    const more = { parsedBody: message.json, ...toAuthInfo(caller.principal) };
+    this.#running.run({
+      message,
+      headers,
+      client: { ...message.client, ...caller },
+      answer: this.#answers.begin(outgoing, message.id, {}),
+      inSession: false,
+      serve: (request) => this.#modern.fetch(request, more),
+    });
+    return true;
+  }
+
+  /**
+   * Answers one request, whose headers are checked.
+   *
+   * @param read its body, where that was read
+   */
+  async serve(
+    request: Request,
+    caller: McpCaller,
+    read?: GatewayBody,
+  ): Promise<Response> {
     const { options, view } = this.#parts;
-    const body = await readBody(request, options.maxBodyBytes);
+    const body = read ?? await readBody(request, options.maxBodyBytes);
     if (body instanceof Response) return body;
     try {
       const needsAgent = request.method !== "DELETE" &&
@@ -95,7 +150,7 @@ export class HttpView {
     } catch (error) {
       return refusal(503, messageOf(error));
     }
-    const auth = toAuthInfo(caller);
+    const auth = toAuthInfo(caller.principal);
     const message: Message = { parsedBody: body.json, ...auth };
     if (await isLegacyRequest(request, body.json)) {
       return await this.#sessions.serve(withPlainAccept(request), message);
@@ -135,21 +190,27 @@ export class HttpView {
   /** Cancels all that runs, and ends all streams and sessions. */
   async close(): Promise<void> {
     for (const off of this.#offs) off();
+    this.#running.cancelAll("The MCP server is closed");
     await Promise.all([this.#modern.close(), this.#sessions.close()]);
+    this.#answers.close();
   }
 }
 
-/** What the MCP SDK hands through to handlers; it holds no token, since none is checked here. */
-export const toAuthInfo = (
-  { principal }: McpCaller,
-): Pick<Message, "authInfo"> =>
-  principal === undefined
-    ? {}
-    : { authInfo: { token: "", clientId: principal, scopes: [] } };
+/** Makes of a result what the MCP SDK sends of it (MCP 2026-07-28). */
+const encoded = (result: CallToolResult): object => ({
+  ...result,
+  resultType: "complete",
+  _meta: { ...result._meta, [SERVER_INFO_META_KEY]: OFFICE_INFO },
+});
+
+function headerOf(headers: IncomingHttpHeaders, name: string): string | null {
+  const value = headers[name.toLowerCase()];
+  return value === undefined ? null : String(value);
+}
 
 /** Refuses a call whose headers differ from the arguments that they repeat; other headers are for the MCP SDK. */
 function refuseHeaders(
-  headers: Headers,
+  headers: Pick<Headers, "get">,
   body: unknown,
   { options, view }: ServerParts,
 ): Response | undefined {
@@ -162,41 +223,4 @@ function refuseHeaders(
   return problem === undefined
     ? undefined
     : refusal(400, problem, RpcError.HEADER_MISMATCH, id ?? null);
-}
-
-/** Reads a body once, for both eras; a refusal where that cannot be. */
-export async function readBody(
-  request: Request,
-  maxBytes: number,
-  maxValues = MAX_VALUES,
-): Promise<{ json?: unknown } | Response> {
-  if (request.method !== "POST") return {};
-  if (!isJsonContentType(request.headers.get("content-type"))) {
-    return refusal(415, "Content-Type must be application/json");
-  }
-  const body = await readRequestBody(request, maxBytes)
-    .catch(() => undefined); // its client is gone, which is no failure here
-  if (body === undefined) return refusal(400, "The request ended early");
-  if (body.tooLarge) {
-    return refusal(413, `The body is too large: at most ${maxBytes} bytes`);
-  }
-  if (countValues(body.text, maxValues) > maxValues) {
-    return refusal(
-      413,
-      `The body has too many values in lists and objects: at most ${maxValues} are allowed; send less at once, or long data as one text`,
-    );
-  }
-  let json: unknown;
-  try {
-    json = await inSlices(parsePieces(body.text));
-  } catch {
-    return refusal(400, "The body is no valid JSON", RpcError.PARSE);
-  }
-  if (Array.isArray(json) && json.length > MAX_BATCH) {
-    return refusal(
-      413,
-      `The body has too many messages: ${json.length}, and at most ${MAX_BATCH} are allowed`,
-    );
-  }
-  return { json };
 }

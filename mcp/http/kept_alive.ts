@@ -11,7 +11,34 @@
 import { acceptedTypes } from "./guards.ts";
 
 const EVENT_STREAM = "text/event-stream";
-const COMMENT = new TextEncoder().encode(": keepalive\n\n");
+const encoder = new TextEncoder();
+
+/** A sign of life in a stream of events. */
+export const COMMENT = encoder.encode(": keepalive\n\n");
+
+/** The headers of a stream of events. */
+export const STREAM_HEADERS: Readonly<Record<string, string>> = {
+  "content-type": EVENT_STREAM,
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+/** Writes a message of JSON as an event. */
+export const eventOf = (message: string): string =>
+  `event: message\ndata: ${message}\n\n`;
+
+/** Reads a response as events, of which one that is none has a single one. */
+export function eventsOf(response: Response): ReadableStream<Uint8Array> {
+  const { headers, body } = response;
+  if (headers.get("content-type") === EVENT_STREAM && body) return body;
+  return new ReadableStream({
+    async start(controller) {
+      const message = await response.text();
+      if (message !== "") controller.enqueue(encoder.encode(eventOf(message)));
+      controller.close();
+    },
+  });
+}
 
 /**
  * Answers a request whose body was read; after a time without an answer, by a stream of events.
@@ -33,7 +60,9 @@ export async function keptAlive(
       signal: AbortSignal.any([signal, left.signal]),
     }),
   );
-  if (!acceptedTypes(headers).includes(EVENT_STREAM)) return await answering;
+  if (!acceptedTypes(headers.get("accept")).includes(EVENT_STREAM)) {
+    return await answering;
+  }
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), everyMs);
   try {
@@ -44,13 +73,7 @@ export async function keptAlive(
   }
   const { readable, writable } = new TransformStream<Uint8Array>();
   void send(answering, writable, everyMs).catch(() => left.abort());
-  return new Response(readable, {
-    headers: {
-      "Content-Type": EVENT_STREAM,
-      "Cache-Control": "no-cache, no-transform",
-      "X-Accel-Buffering": "no",
-    },
-  });
+  return new Response(readable, { headers: { ...STREAM_HEADERS } });
 }
 
 /**
@@ -77,17 +100,8 @@ async function send(
   } finally {
     clearInterval(timer);
   }
-  const isStream = response.headers.get("content-type") === EVENT_STREAM;
-  if (isStream && response.body) {
-    writer.releaseLock();
-    return await response.body.pipeTo(stream);
-  }
-  const message = await response.text();
-  if (message !== "") {
-    const event = `event: message\ndata: ${message}\n\n`;
-    await writer.write(new TextEncoder().encode(event));
-  }
-  await writer.close();
+  writer.releaseLock();
+  await eventsOf(response).pipeTo(stream);
 }
 
 /** Rejects when the client has closed the stream. */

@@ -12,7 +12,8 @@ import {
   Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { type McpCaller, readBody, toAuthInfo } from "./http_view.ts";
+import { readBody } from "./body.ts";
+import { type McpCaller, toAuthInfo } from "./caller.ts";
 import type { McpCall } from "../options.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { invalidParams } from "../tools/result.ts";
@@ -54,9 +55,9 @@ export interface SeatDoorParts {
   readonly maxBytes: number;
 }
 
-/** Whether a request is one of a command that shares the seat. */
-export const isForSeat = ({ headers }: Request): boolean =>
-  headers.get("mcp-method")?.startsWith(OWN_METHODS) ?? false;
+/** Whether a request is one of a command that shares the seat, by its header `Mcp-Method`. */
+export const isForSeat = (method: unknown): boolean =>
+  typeof method === "string" && method.startsWith(OWN_METHODS);
 
 /** Where commands share the seat of one office. */
 export class SeatDoor {
@@ -76,7 +77,7 @@ export class SeatDoor {
   async handle(request: Request, caller: McpCaller): Promise<Response> {
     const body = await readBody(request, this.#maxBytes, MOST_VALUES);
     if (body instanceof Response) return body;
-    const message = { parsedBody: body.json, ...toAuthInfo(caller) };
+    const message = { parsedBody: body.json, ...toAuthInfo(caller.principal) };
     return await this.#handler.fetch(request, message);
   }
 

@@ -1,34 +1,46 @@
 /**
  * Sessions of clients of MCP 2025-11-25 and before.
  *
- * The first request, `initialize`, makes a server and a transport, which later ones find by their
- * `Mcp-Session-Id`; what its streams send is kept for a while (kept_events.ts). When no request or stream is open, two timers run: one cancels the calls
- * of a client that is gone, one ends the session.
+ * The first request, `initialize`, opens a session, which later ones find by their `Mcp-Session-Id`. When no
+ * request or stream is open, two timers run: one cancels the calls of a client that is gone, one ends the
+ * session.
  *
  * @module
  */
 import {
   isInitializeRequest,
-  type Server,
   type ServerEvent,
 } from "@modelcontextprotocol/server";
-import { createOfficeServer, notifyClient } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
+import { toAuthInfo } from "./caller.ts";
 import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
-import { type EventRoom, SessionEvents } from "./kept_events.ts";
-import { type Message, SessionTransport } from "./session_transport.ts";
+import type { QuickAnswers } from "./quick_answer.ts";
+import type { QuickMessage } from "./quick_message.ts";
+import { type Caller, RunningAnswers } from "./running_answers.ts";
+import type { CallingClient, Introduction } from "../office/begun_call.ts";
+import type { EventRoom } from "./kept_events.ts";
+import { type SessionPlace, SessionServer } from "./session_server.ts";
+import type { Message } from "./session_transport.ts";
+import { IdleTimer } from "../../shared/idle_timer.ts";
+import type { GatewayPost } from "../../shared/gateway.ts";
+
+/** A POST with a request of a session. */
+export interface SessionPost extends Pick<GatewayPost, "headers" | "outgoing"> {
+  readonly message: QuickMessage;
+}
 
 /** The sessions of clients of MCP 2025-11-25 and before, which open a stream to be notified of changes. */
 export class Sessions {
   readonly #parts: ServerParts;
   /** By id; those used longest ago come first. */
   readonly #sessions = new Map<string, Session>();
-
+  readonly #answers: QuickAnswers;
   readonly #room: EventRoom;
 
   /** @param room for what their streams have sent */
-  constructor(parts: ServerParts, room: EventRoom) {
+  constructor(parts: ServerParts, answers: QuickAnswers, room: EventRoom) {
     this.#parts = parts;
+    this.#answers = answers;
     this.#room = room;
   }
 
@@ -49,6 +61,18 @@ export class Sessions {
     }
     useAt(this.#sessions, id);
     return await session.serve(request, message);
+  }
+
+  /** Answers a request past the MCP SDK, where its session can; returns whether it does. */
+  answer(post: SessionPost, caller: Caller): boolean {
+    const id = String(post.headers["mcp-session-id"]);
+    const session = this.#sessions.get(id);
+    const isOwn = session?.principal === caller.principal;
+    const client = isOwn ? session?.client : undefined;
+    if (session === undefined || client === undefined) return false;
+    useAt(this.#sessions, id);
+    session.answer(post, { ...client, ...caller }, this.#answers);
+    return true;
   }
 
   /** Notifies all clients of a change. */
@@ -78,9 +102,8 @@ export class Sessions {
     const id = crypto.randomUUID(); // no other client has it before the response
     const ended = () => this.#sessions.delete(id);
     const principal = message.authInfo?.clientId;
-    const events = new SessionEvents(this.#room);
-    const transport = new SessionTransport(id, events);
-    const session = new Session(this.#parts, transport, principal, ended);
+    const at = { id, room: this.#room };
+    const session = new Session(this.#parts, at, principal, ended);
     this.#sessions.set(id, session);
     let isOpen = false;
     try {
@@ -93,39 +116,52 @@ export class Sessions {
   }
 }
 
-/**
- * The session of one client of MCP 2025-11-25 or before: its server, and the transport that HTTP
- * requests with its `Mcp-Session-Id` go to.
- */
+/** The session of one client of MCP 2025-11-25 or before, which its requests find by their `Mcp-Session-Id`. */
 class Session {
   /** Who has opened it, and alone may use it. */
   readonly principal: string | undefined;
-  readonly #parts: ServerParts;
-  readonly #transport: SessionTransport;
-  /** Answers the client, from its first request on. */
-  #server: Server | undefined;
+  readonly #id: string;
+  readonly #server: SessionServer;
+  /** Answers past the server. */
+  readonly #running: RunningAnswers;
+  readonly #abandoned: IdleTimer;
+  readonly #unused: IdleTimer;
   /** Aborted when the client has no open stream any more; another one follows. */
   #calls = new AbortController();
   /** Requests that are not answered to their end, streams included. */
   #open = 0;
-  #timers: ReturnType<typeof setTimeout>[] = [];
   #hasEnded = false;
 
   /** @param ended called at its end */
   constructor(
     parts: ServerParts,
-    transport: SessionTransport,
+    { id, room }: SessionPlace,
     principal: string | undefined,
     ended: () => void,
   ) {
-    this.#parts = parts;
+    const { sessionIdleMs, abandonedMs } = parts.options;
+    this.#id = id;
     this.principal = principal;
-    this.#transport = transport;
-    transport.onclose = () => {
-      this.#hasEnded = true;
-      this.#stopTimers();
-      ended();
-    };
+    this.#running = new RunningAnswers(parts);
+    this.#abandoned = new IdleTimer(() => this.#abandon(), abandonedMs);
+    this.#unused = new IdleTimer(() => void this.close(), sessionIdleMs);
+    const cancelled = () => this.#calls.signal;
+    this.#server = new SessionServer(
+      { ...parts, cancelled },
+      { id, room },
+      () => {
+        this.#hasEnded = true;
+        this.#abandoned.stop();
+        this.#unused.stop();
+        this.#running.cancelAll("The session has ended");
+        ended();
+      },
+    );
+  }
+
+  /** How its client has introduced itself; `undefined` where it cannot go on. */
+  get client(): Introduction | undefined {
+    return this.#server.client;
   }
 
   /** Whether no request or stream is open. */
@@ -135,49 +171,62 @@ class Session {
 
   /** Notifies the client of a change, if it has a stream for that. */
   notify(event: ServerEvent): void {
-    if (this.#server) notifyClient(this.#server, event);
+    this.#server.notify(event);
+  }
+
+  /** Answers a request past the server, which makes the answer where the result is unusual. */
+  answer(
+    { headers, outgoing, message }: SessionPost,
+    client: CallingClient,
+    all: QuickAnswers,
+  ): void {
+    this.#begin();
+    const answer = all.begin(outgoing, message.id, {
+      "mcp-session-id": this.#id,
+    });
+    answer.onOver(() => this.#end());
+    const more = { parsedBody: message.json, ...toAuthInfo(this.principal) };
+    this.#running.run({
+      message,
+      headers,
+      client,
+      answer,
+      inSession: true,
+      serve: (request) => this.serve(request, more),
+    });
   }
 
   /** Answers one HTTP request of the client. */
   async serve(request: Request, message: Message): Promise<Response> {
-    this.#open++;
-    this.#stopTimers();
-    const answer = async () => {
-      if (!this.#server) await this.#connect();
-      return await this.#transport.handleRequest(request, message);
-    };
-    return await untilEnd(answer, () => {
-      if (--this.#open === 0) this.#startTimers();
-    });
+    this.#running.saw(message.parsedBody);
+    this.#begin();
+    const answer = () => this.#server.handle(request, message);
+    return await untilEnd(answer, () => this.#end());
   }
 
   /** Ends the session and cancels its calls. */
   close(): Promise<void> {
-    return this.#transport.close();
+    return this.#server.close();
   }
 
-  async #connect(): Promise<void> {
-    const cancelled = () => this.#calls.signal;
-    this.#server = await createOfficeServer(
-      { ...this.#parts, cancelled },
-      "2025",
-    );
-    await this.#transport.serve(this.#server);
+  #begin(): void {
+    if (this.#open++ > 0) return;
+    this.#abandoned.begin();
+    this.#unused.begin();
   }
 
-  #startTimers(): void {
-    if (this.#hasEnded) return;
-    const { sessionIdleMs, abandonedMs } = this.#parts.options;
-    this.#timers = [
-      setTimeout(() => {
-        this.#calls.abort(new Error("The client listens no more"));
-        this.#calls = new AbortController();
-      }, abandonedMs),
-      setTimeout(() => void this.close(), sessionIdleMs),
-    ];
+  #end(): void {
+    if (--this.#open > 0 || this.#hasEnded) return;
+    this.#server.rest();
+    this.#abandoned.end();
+    this.#unused.end();
   }
 
-  #stopTimers(): void {
-    this.#timers.splice(0).forEach(clearTimeout);
+  /** Cancels the calls of a client that has no open stream. */
+  #abandon(): void {
+    const why = "The client listens no more";
+    this.#calls.abort(new Error(why));
+    this.#calls = new AbortController();
+    this.#running.cancelAll(why);
   }
 }

@@ -7,7 +7,9 @@
  *
  * @module
  */
-import { HttpView, type McpCaller } from "./http_view.ts";
+import { readBytes } from "./body.ts";
+import type { McpCaller } from "./caller.ts";
+import { HttpView } from "./http_view.ts";
 import { EventRoom } from "./kept_events.ts";
 import {
   checkHeaders,
@@ -23,6 +25,7 @@ import type { ServerParts } from "../office/server_parts.ts";
 import { narrowOptions, type OfficeMcpOptions } from "../options.ts";
 import { messageOf } from "../tools/result.ts";
 import type { NamesOf } from "../../shared/checks.ts";
+import type { GatewayBody, GatewayPost } from "../../shared/gateway.ts";
 
 /** The most views of an office at once, beside the one without a query. */
 const MAX_VIEWS = 100;
@@ -55,17 +58,43 @@ export class HttpViews {
     this.#whole = new HttpView(parts, this.#room);
   }
 
-  /** Answers one request. */
-  async serve(request: Request, caller: McpCaller): Promise<Response> {
+  /**
+   * Answers a POST of no page past `Request`, `Response` and the MCP SDK, where nothing is unusual about it.
+   *
+   * @returns its body for `serve`; `undefined` where it is answered
+   */
+  async answer(
+    post: GatewayPost,
+    caller: McpCaller,
+  ): Promise<GatewayBody | undefined> {
+    const body = await readBytes(post, this.#parts.options.maxBodyBytes);
+    if (body instanceof Response || this.#isClosed) return body;
+    const isAnswered = post.query === ""
+      ? await this.#whole.answer(post, body.json, caller)
+      : await this.#answerIn(post, body.json, caller);
+    return isAnswered ? undefined : body;
+  }
+
+  /**
+   * Answers one request.
+   *
+   * @param body what was read of it
+   */
+  async serve(
+    request: Request,
+    caller: McpCaller,
+    body?: GatewayBody,
+  ): Promise<Response> {
     // A page of the web must not even choose a view.
     const { headers, method } = request;
     const { options } = this.#parts;
     const refused = checkHeaders(headers, options);
     if (refused !== undefined) return refusal(403, refused);
     const shared = corsHeaders(headers, options);
-    if (shared === undefined) return await this.#answer(request, caller);
+    const answer = () => this.#serve(request, caller, body);
+    if (shared === undefined) return await answer();
     if (method === "OPTIONS") return preflight(headers, shared);
-    const response = await this.#answer(request, caller);
+    const response = await answer();
     for (const [name, value] of Object.entries(shared)) {
       response.headers.set(name, value);
     }
@@ -85,10 +114,35 @@ export class HttpViews {
     await Promise.all([this.#whole.close(), ...views.map(closeView)]);
   }
 
-  async #answer(request: Request, caller: McpCaller): Promise<Response> {
+  /** Answers a POST in the view of its query; returns whether it does. */
+  async #answerIn(
+    post: GatewayPost,
+    json: unknown,
+    caller: McpCaller,
+  ): Promise<boolean> {
+    let found: OpenView | undefined;
+    try {
+      found = this.#find(readView(new URLSearchParams(post.query)));
+    } catch {
+      return false;
+    }
+    if (found === undefined) return false;
+    const { http } = found;
+    found.open++;
+    const isAnswered = await http.answer(post, json, caller);
+    if (!isAnswered) found.open--;
+    else post.outgoing.on("close", () => found.open--);
+    return isAnswered;
+  }
+
+  async #serve(
+    request: Request,
+    caller: McpCaller,
+    body: GatewayBody | undefined,
+  ): Promise<Response> {
     if (this.#isClosed) return refusal(503, "The MCP server is closed");
     const { search, searchParams } = new URL(request.url);
-    if (search === "") return await this.#whole.serve(request, caller);
+    if (search === "") return await this.#whole.serve(request, caller, body);
     let found: OpenView | undefined;
     try {
       found = this.#find(readView(searchParams));
@@ -103,7 +157,7 @@ export class HttpViews {
     const { http } = found;
     found.open++;
     const ended = () => found.open--;
-    return await untilEnd(() => http.serve(request, caller), ended);
+    return await untilEnd(() => http.serve(request, caller, body), ended);
   }
 
   /**

@@ -37,10 +37,12 @@ import { inSlices } from "../../shared/pace.ts";
 
 /** One call of a client. */
 export interface Asked {
-  /** The request, as the MCP SDK hands it over. */
-  readonly request: Mcp.ServerContext["mcpReq"];
+  /** What the MCP SDK hands over of the request: its metadata, and what notifies its client. */
+  readonly request: Pick<Mcp.ServerContext["mcpReq"], "_meta" | "notify">;
   /** Its turn. */
   readonly turn: Turn;
+  /** The Agent, where the view has given it for this request already. */
+  readonly agent?: SmcpAgent | undefined;
   /** Lets the MCP server ask the client, if it can be asked. */
   readonly questions: CallQuestions | undefined;
   /** Shows what its result refers to. */

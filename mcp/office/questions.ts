@@ -42,13 +42,8 @@ export function readQuestions(
   context: Mcp.ServerContext,
   states: QuestionStates,
 ): CallQuestions | undefined {
-  const elicitation = server.getClientCapabilities()?.elicitation;
-  if (elicitation === undefined) return undefined;
-  const { form, url } = elicitation;
-  const accepts = [
-    ...form !== undefined || url === undefined ? ["form" as const] : [],
-    ...url !== undefined ? ["url" as const] : [],
-  ];
+  const accepts = acceptedBy(server.getClientCapabilities());
+  if (accepts === undefined) return undefined;
   const { requestState, inputResponses, envelope } = context.mcpReq;
   const state = requestState<string>();
   const input: CallQuestions["input"] = {
@@ -59,20 +54,42 @@ export function readQuestions(
   return {
     input,
     async toQuestion(result, held) {
-      const { resultType, inputRequests, requestState }: Record<
-        string,
-        unknown
-      > = { ...result };
-      const isQuestion = resultType === "input_required" &&
-        isRecord(inputRequests) && typeof requestState === "string";
-      if (!isQuestion) return undefined;
+      const question = questionIn(result);
+      if (question === undefined) return undefined;
       if (envelope === undefined || runningCallOf(context)?.isTask) held();
-      return {
-        resultType: "input_required",
-        inputRequests: inputRequests as Mcp.InputRequests,
-        requestState: await states.mint(requestState, context),
-      };
+      const requestState = await states.mint(question.requestState, context);
+      return { ...question, requestState };
     },
+  };
+}
+
+/** Returns which questions a client takes; `undefined` where it cannot be asked. */
+export function acceptedBy(
+  { elicitation }: Mcp.ClientCapabilities = {},
+): NonNullable<CallToolOptions["input"]>["accepts"] {
+  if (elicitation === undefined) return undefined;
+  const { form, url } = elicitation;
+  return [
+    ...form !== undefined || url === undefined ? ["form" as const] : [],
+    ...url !== undefined ? ["url" as const] : [],
+  ];
+}
+
+/** Returns the question that a Computer has answered with, with the Computer's own state; `undefined` for any other result. */
+export function questionIn(
+  result: object,
+): Mcp.InputRequiredResult & { requestState: string } | undefined {
+  const { resultType, inputRequests, requestState }: Record<
+    string,
+    unknown
+  > = { ...result };
+  const isQuestion = resultType === "input_required" &&
+    isRecord(inputRequests) && typeof requestState === "string";
+  if (!isQuestion) return undefined;
+  return {
+    resultType: "input_required",
+    inputRequests: inputRequests as Mcp.InputRequests,
+    requestState,
   };
 }
 

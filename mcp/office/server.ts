@@ -9,6 +9,7 @@
 import {
   ProtocolError,
   ProtocolErrorCode,
+  type Result,
   Server,
   type ServerEvent,
 } from "@modelcontextprotocol/server";
@@ -51,7 +52,7 @@ export async function createOfficeServer(
   const hasTasks = purpose !== "2025";
   const server = new OfficeServer(
     parts,
-    { name: "a2c-smcp", version: PROTOCOL_VERSION },
+    OFFICE_INFO,
     {
       capabilities: {
         tools: { listChanged: true },
@@ -75,6 +76,9 @@ export async function createOfficeServer(
   return server;
 }
 
+/** What an office is to MCP clients. */
+export const OFFICE_INFO = { name: "a2c-smcp", version: PROTOCOL_VERSION };
+
 /** The answers that name the office and those behind it. */
 const NAMING = ["initialize", "server/discover", "tools/list"];
 
@@ -97,25 +101,37 @@ class OfficeServer extends Server {
     const answer = super._wrapHandler(method, handler);
     if (method === "tools/call") return answeringWithTasks(answer, this.#parts);
     if (!NAMING.includes(method)) return answer;
-    return async (request, context) => {
-      const { view } = this.#parts;
-      const offices = view.offices;
-      const [own] = offices;
-      const from = readOffices(context.mcpReq._meta);
-      if (own !== undefined && from.includes(own)) {
-        throw new ProtocolError(
-          ProtocolErrorCode.InvalidRequest,
-          LEADS_BACK,
-          writeOffices([own])._meta,
-        );
-      }
-      const result = await answer(request, context);
-      const { _meta } = writeOffices(view.offices);
-      return _meta
-        ? { ...result, _meta: { ...result._meta, ..._meta } }
-        : result;
-    };
+    return (request, context) =>
+      namingOffices(
+        this.#parts.view,
+        context.mcpReq._meta,
+        () => answer(request, context),
+      );
   }
+}
+
+/**
+ * Makes an answer that names the office and those behind it.
+ *
+ * @param meta of the request
+ * @throws {ProtocolError} the client is this office
+ */
+export async function namingOffices<T extends Result>(
+  view: Pick<OfficeView, "offices">,
+  meta: Parameters<typeof readOffices>[0],
+  answer: () => Promise<T>,
+): Promise<T> {
+  const [own] = view.offices;
+  if (own !== undefined && readOffices(meta).includes(own)) {
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidRequest,
+      LEADS_BACK,
+      writeOffices([own])._meta,
+    );
+  }
+  const result = await answer();
+  const { _meta } = writeOffices(view.offices);
+  return _meta ? { ...result, _meta: { ...result._meta, ..._meta } } : result;
 }
 
 async function instructions({ view, options }: ServerParts): Promise<string> {

@@ -11,6 +11,7 @@ import { isRecord } from "../../protocol/names.ts";
 import type * as Mcp from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { type Asked, awayResult, callOffice } from "./call.ts";
+import { takeBegun } from "./begun_call.ts";
 import { isQuestion, readQuestions } from "./questions.ts";
 import { Turn } from "./turn.ts";
 import type { Answers, ServerParts } from "./server_parts.ts";
@@ -35,23 +36,35 @@ export const answerToolRequests: Answers = (server, parts) => {
     ({ params }) => listTools(parts, params?.cursor),
   );
   server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const result = await answerCall(parts, params, {
-      request: context.mcpReq,
-      turn: new Turn(server, context, parts),
-      questions: readQuestions(server, context, parts.states),
-      links: parts.view.links,
-      running: runningCallOf(context),
-    });
+    const turn = new Turn(server, context, parts);
+    const questions = readQuestions(server, context, parts.states);
+    const begun = takeBegun(context.http?.req);
+    const result = begun
+      ? await begun.goOn(turn.signal, context.mcpReq.notify, questions)
+      : await answerCall(parts, params, {
+        request: context.mcpReq,
+        turn,
+        questions,
+        links: parts.view.links,
+        running: runningCallOf(context),
+      });
     if (isQuestion(result)) return result;
-    const found = parts.view.catalogue.find(params.name);
-    return server.projectCallToolResult(
-      result,
-      found?.kind === "offered" ? found.shown.outputSchema : undefined,
-    );
+    const schema = outputSchemaOf(parts, params.name);
+    return server.projectCallToolResult(result, schema);
   });
 };
 
-async function listTools(
+/** The schema of a tool's structured results, as clients see it. */
+export function outputSchemaOf(
+  { view }: Pick<ServerParts, "view">,
+  name: string,
+): Mcp.Tool["outputSchema"] {
+  const found = view.catalogue.find(name);
+  return found?.kind === "offered" ? found.shown.outputSchema : undefined;
+}
+
+/** Lists the tools that clients see, page by page. */
+export async function listTools(
   { view, options }: ServerParts,
   cursor: string | undefined,
 ): Promise<Mcp.ListToolsResult> {
@@ -71,15 +84,19 @@ async function listTools(
   return { tools: [...shown, ...(isFirst ? own : [])], ...next };
 }
 
-/** @throws {ProtocolError} there is no such tool, and never was */
-async function answerCall(
+/**
+ * Answers a call of any tool that clients see.
+ *
+ * @throws {ProtocolError} there is no such tool, and never was
+ */
+export async function answerCall(
   { view, options }: ServerParts,
   { name, arguments: args = {} }: Mcp.CallToolRequest["params"],
   asked: Asked,
 ): Promise<Mcp.CallToolResult | Mcp.InputRequiredResult> {
   let agent: SmcpAgent;
   try {
-    agent = await view.ready();
+    agent = asked.agent ?? await view.ready();
   } catch (error) {
     return toFailure(error);
   }

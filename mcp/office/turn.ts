@@ -7,9 +7,17 @@
  *
  * @module
  */
-import type { Server, ServerContext } from "@modelcontextprotocol/server";
+import type { Server } from "@modelcontextprotocol/server";
 import type { Admitted, McpCall } from "../options.ts";
 import type { ServerParts } from "./server_parts.ts";
+
+/** What a request's turn goes by, of what the MCP SDK hands over with it. */
+export interface TurnContext {
+  readonly mcpReq: { readonly signal: AbortSignal };
+  readonly http?:
+    | { readonly authInfo?: { readonly clientId: string } | undefined }
+    | undefined;
+}
 
 /** One request of a client, which waits for its turn among all requests of the seat. */
 export class Turn {
@@ -20,8 +28,8 @@ export class Turn {
   readonly #sender: Pick<McpCall, "principal" | "client">;
 
   constructor(
-    server: Server,
-    { mcpReq, http }: ServerContext,
+    server: Pick<Server, "getClientVersion">,
+    { mcpReq, http }: TurnContext,
     parts: Pick<ServerParts, "queue" | "options" | "cancelled">,
   ) {
     const { cancelled } = parts;

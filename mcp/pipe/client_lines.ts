@@ -7,7 +7,7 @@ import {
   type RequestId,
   STDIO_DEFAULT_MAX_BUFFER_SIZE,
 } from "@modelcontextprotocol/client";
-import { MAX_BATCH } from "../http/http_view.ts";
+import { MAX_BATCH } from "../http/body.ts";
 import { envelopeOf } from "../../shared/json/envelope.ts";
 import {
   type Line,

@@ -124,7 +124,7 @@ const DECIMAL = /^-?\d+(\.\d+)?$/;
 export function headerMismatch(
   schema: unknown,
   args: unknown,
-  headers: Headers,
+  headers: Pick<Headers, "get">,
 ): string | undefined {
   for (const { header, path, type } of headerMarks(schema) ?? []) {
     const value = valueAt(args, path);

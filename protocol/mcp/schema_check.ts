@@ -352,8 +352,9 @@ function whyWrong(
   allowsTuples: boolean,
 ): string | undefined {
   const { type, nullable, format, items } = schema;
+  const isOrdered = typeof format === "string" && ORDERED.test(format);
   for (const [name, held] of Object.entries(schema)) {
-    const isUnordered = LIMIT.test(name) && !ORDERED.test(String(format));
+    const isUnordered = LIMIT.test(name) && !isOrdered;
     if (isUnordered || KEYWORDS.get(name)?.fits(held) === false) {
       return `its ${name} is invalid`;
     }

@@ -25,12 +25,16 @@ export const MAX_OFFICES_LISTED = 64;
 /** The id of an office: random, so that it reveals nothing. */
 const OFFICE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
+const bytesOf = (data: object): number =>
+  new TextEncoder().encode(JSON.stringify(data)).length;
+
 /** Whether data is a JSON object of at most {@linkcode MAX_META_BYTES}. */
 export function isRequestMeta(data: unknown): data is RequestMeta {
   if (!isPlainObject(data)) return false;
-  const text = JSON.stringify(data);
-  return text.length <= MAX_META_BYTES &&
-    new TextEncoder().encode(text).length <= MAX_META_BYTES;
+  const { length } = JSON.stringify(data);
+  // A character has three bytes at most.
+  return 3 * length <= MAX_META_BYTES ||
+    length <= MAX_META_BYTES && bytesOf(data) <= MAX_META_BYTES;
 }
 
 /** @internal */

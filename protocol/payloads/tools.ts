@@ -5,7 +5,11 @@
  */
 import { type QuestionFields, questionShape } from "./elicitation.ts";
 import { toWaiting, type Waiting } from "./tool_result.ts";
-import { type RequestMeta, requestMeta } from "./request_meta.ts";
+import {
+  isRequestMeta,
+  type RequestMeta,
+  requestMeta,
+} from "./request_meta.ts";
 import * as z from "../validation.ts";
 import { areMemberNames } from "../names.ts";
 
@@ -259,8 +263,9 @@ export const isToolCallReq = (data: unknown): data is ToolCallReq =>
   areMemberNames(data.agent, data.computer, data.req_id, data.tool_name) &&
   Number.isInteger(data.timeout) && Number(data.timeout) >= 1 &&
   Number(data.timeout) <= 3600 &&
-  data.accepts === undefined && data.input_responses === undefined &&
-  data.request_state === undefined && data._meta === undefined &&
+  data.input_responses === undefined && data.request_state === undefined &&
+  (data.accepts === undefined || areTexts(data.accepts)) &&
+  (data._meta === undefined || isRequestMeta(data._meta)) &&
   !Object.hasOwn(data, "__proto__"); // the schema drops it
 
 /** Parses a {@linkcode ToolCallReq}. */
@@ -280,6 +285,9 @@ export const getTools = z.routed(
     starting: z.exactOptional(z.custom<number>()),
   }),
 );
+
+const areTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((text) => typeof text === "string");
 
 function toTexts(value: unknown): string[] {
   return Array.isArray(value)

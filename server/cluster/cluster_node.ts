@@ -20,12 +20,12 @@ import type { Offices } from "../office/peer.ts";
 import {
   type AgreedSettings,
   type ClaimOutcome,
+  ClusterCounts,
   type ClusterFigures,
   type ClusterHindrance,
   type ClusterMember,
   type ClusterStatus,
   type OtherNodes,
-  Tally,
 } from "../shared/cluster.ts";
 
 /** How long it takes at least from one try to join to the next. */
@@ -55,7 +55,7 @@ export class ClusterNode implements ClusterMember, TunnelNode {
   readonly name: string;
   readonly #parts: ClusterNodeParts;
   readonly #log: NodeLog;
-  readonly #tally = new Tally();
+  readonly #tally = new ClusterCounts();
   readonly #listeners: ((outcome: ClaimOutcome, ms: number) => void)[] = [];
   readonly #tunnel: NodeTunnel;
   #joined = newPromise();

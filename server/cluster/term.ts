@@ -22,7 +22,7 @@ import {
   type NodeLog,
   readAbout,
 } from "./node_log.ts";
-import type { Tally } from "../shared/cluster.ts";
+import type { ClusterCounts } from "../shared/cluster.ts";
 
 /** What a node has under one id. */
 export interface Connected {
@@ -50,7 +50,7 @@ interface TermParts {
   readonly leaseMs: number;
   readonly about: About;
   readonly log: NodeLog;
-  readonly tally: Tally;
+  readonly tally: ClusterCounts;
 }
 
 /**

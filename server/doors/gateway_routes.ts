@@ -9,31 +9,20 @@ import { cors } from "hono/cors";
 import type { GatewaySeats } from "./gateway_seats.ts";
 import type { CallSource, Gateway, GatewayHost } from "../../shared/gateway.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
-import { checkGatewayUse, type Identity } from "../shared/identity.ts";
-import { ErrorCode, type ErrorPayload } from "../../protocol/mod.ts";
+import type { Identity } from "../shared/identity.ts";
 import { isOfficeName, OFFICE_NAME_RULE } from "../../protocol/names.ts";
-import { SHARE_SEAT } from "../../protocol/shared_seat.ts";
-import { API_KEY_HEADER } from "../auth/api_keys.ts";
-import { addressOf, type RequestKind } from "../limits/limits.ts";
-import {
-  errorPayloadOf,
-  shuttingDown,
-  unauthorized,
-} from "../shared/payload.ts";
-import {
-  type Exchange,
-  isEncoded,
-  notFound,
-  type Refusal,
-  refusal,
-  type RequestHead,
-} from "../shared/http.ts";
-import { judgeHost, judgeOrigin, type RequestParts } from "../http/gate.ts";
-import type { HostRule } from "../http/host_rule.ts";
+import { errorPayloadOf } from "../shared/payload.ts";
+import { type Exchange, isEncoded, notFound, refusal } from "../shared/http.ts";
+import { judgeHost, judgeOrigin } from "../http/gate.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
-import { bearerToken } from "../../shared/authorization.ts";
-import { HOST } from "../../shared/http.ts";
-import { OpenExchanges } from "./expiry.ts";
+import {
+  type AdmissionParts,
+  GatewayAdmission,
+  METADATA_ROOT,
+  refuse,
+  toGatewayResponse,
+} from "./gateway_admission.ts";
+import { QuickDoor } from "./quick_door.ts";
 
 /** How a gateway is made, and what it shares with other parts. */
 export interface GatewaySetup {
@@ -44,7 +33,7 @@ export interface GatewaySetup {
 }
 
 /** The parts of a server that {@linkcode GatewayRoutes} needs. */
-interface GatewayParts extends RequestParts {
+interface GatewayParts extends AdmissionParts {
   /** The seats of its Agents. */
   readonly seats: GatewaySeats | undefined;
   /** Connects its Agents; `callerOf` finds the sender of the request with a `req_id`. */
@@ -52,8 +41,6 @@ interface GatewayParts extends RequestParts {
     agents: Identity,
     callerOf: (reqId: string) => CallSource | undefined,
   ) => InProcessConnection;
-  /** The issuers of the tokens that it accepts. */
-  readonly authorizationServers: readonly string[];
 }
 
 /** What answers a request for an office. */
@@ -70,12 +57,13 @@ type Answer = (
 export class GatewayRoutes {
   readonly #parts: GatewayParts;
   readonly #gateway: Gateway;
-  readonly #open: OpenExchanges;
+  readonly #admission: GatewayAdmission;
+  /** Answers usual requests before the app. */
+  readonly quick: QuickDoor;
 
   /** Makes the gateway, and connects it with its server. */
   constructor({ start, agents }: GatewaySetup, parts: GatewayParts) {
     this.#parts = parts;
-    this.#open = new OpenExchanges(parts);
     const callers = new Map<string, CallSource>();
     this.#gateway = start({
       limits: parts.limiter.limits,
@@ -90,6 +78,8 @@ export class GatewayRoutes {
       },
     });
     parts.seats?.serve(this.#gateway);
+    this.#admission = new GatewayAdmission(this.#gateway.path, parts);
+    this.quick = new QuickDoor(this.#gateway, this.#admission, parts);
   }
 
   /** Adds the routes to an app. */
@@ -120,13 +110,13 @@ export class GatewayRoutes {
 
   /** Ends the requests of those whose credentials are not valid any more. */
   recheck(): Promise<void> {
-    return this.#open.recheck();
+    return this.#admission.recheck();
   }
 
   /** Lets calls end that have their answers, and ends everything else. */
   async close(): Promise<void> {
     await this.#gateway.close();
-    await this.#open.ended();
+    await this.#admission.ended();
   }
 
   /** Answers a request for this server, of no page or of one that may call it. */
@@ -147,26 +137,14 @@ export class GatewayRoutes {
     }
   }
 
-  readonly #serve: Answer = async ({ incoming, outgoing }, office, request) => {
-    const { draining, maxMessageBytes } = this.#parts;
-    if (draining()) refuse(503, shuttingDown().toPayload());
-    const address = addressOf(incoming, this.#parts);
-    const identity = await this.#authenticate(incoming, office, address);
-    const caller = identity && { principal: identity.principal };
-    const { principal } = caller ?? {};
-    const kind = kindOf(incoming);
-    const excess = this.#open.count(outgoing, address, principal, kind);
-    if (excess) refuse(429, excess.toPayload(), { "Retry-After": "1" });
-    if (Number(incoming.headers["content-length"]) > maxMessageBytes) {
-      // It is not read, so that the client gets the answer.
-      refuse(413, `The body is too large: at most ${maxMessageBytes} bytes`);
-    }
-    this.#open.add(outgoing, identity);
-    return await this.#gateway.handle(request, { office, ...caller });
+  readonly #serve: Answer = async (exchange, office, request) => {
+    const caller = await this.#admission.admit(exchange, office);
+    const body = this.quick.bodyOf(exchange.incoming);
+    return await this.#gateway.handle(request, caller, body);
   };
 
   readonly #describe: Answer = ({ incoming }, office) => {
-    const urls = this.#urls(incoming, office);
+    const urls = this.#admission.urlsOf(incoming, office);
     if (urls === undefined) throw toGatewayResponse(notFound());
     return Response.json({
       resource: urls.resource,
@@ -174,66 +152,7 @@ export class GatewayRoutes {
       bearer_methods_supported: ["header"],
     });
   };
-
-  /** Authenticates the client of a request, and checks whether it may use the office. */
-  async #authenticate(
-    incoming: RequestHead,
-    office: string,
-    address: string,
-  ): Promise<Identity | undefined> {
-    const { authenticator, limiter } = this.#parts;
-    if (authenticator === undefined) return undefined;
-    const { headers } = incoming;
-    // Clients that can send only this header send API keys in it, too.
-    const token = bearerToken(headers.authorization);
-    const auth = token === undefined ? {} : { token };
-    const verdict = await authenticator.authenticate({
-      headers,
-      auth,
-      address,
-    });
-    const record = (code: number, reason: string, principal?: string) =>
-      limiter.recordRefusedHandshake("http", {
-        code,
-        reason,
-        address,
-        office,
-        ...(principal !== undefined && { principal }),
-      });
-    if ("refused" in verdict) {
-      record(ErrorCode.UNAUTHORIZED, verdict.refused);
-      const hadCredentials = token !== undefined ||
-        headers[API_KEY_HEADER] !== undefined;
-      const urls = this.#urls(incoming, office);
-      refuse(401, unauthorized(verdict).toPayload(), {
-        "WWW-Authenticate": challenge(urls, hadCredentials),
-      });
-    }
-    const forbidden = checkGatewayUse(verdict, office, Date.now());
-    if (forbidden === undefined) return verdict;
-    record(ErrorCode.FORBIDDEN, forbidden, verdict.principal);
-    refuse(403, forbidden);
-  }
-
-  /** @returns `undefined` when there is no issuer that clients could ask */
-  #urls(incoming: RequestHead, office: string): ResourceUrls | undefined {
-    if (this.#parts.authorizationServers.length === 0) return undefined;
-    const path = `${this.#gateway.path}/${encodeURIComponent(office)}`;
-    return resourceUrls(incoming, path, this.#parts);
-  }
 }
-
-/** Methods of MCP whose answers last as long as their clients wait for something else. */
-const STREAMS: readonly unknown[] = ["subscriptions/listen", SHARE_SEAT];
-
-/**
- * Returns what a request waits for. A client has a stream open beside its calls, which must not wait for
- * the end of that.
- */
-const kindOf = ({ method, headers }: RequestHead): RequestKind =>
-  method === "GET" || STREAMS.includes(headers["mcp-method"])
-    ? "stream"
-    : "call";
 
 /**
  * Returns the office that a request is for.
@@ -247,93 +166,4 @@ function officeIn(c: Context<SmcpEnv>): string {
     404,
     `Not found: the path ends with the name of an office, ${OFFICE_NAME_RULE}, encoded as UTF-8`,
   );
-}
-
-/** @throws {Response} always, with an error of JSON-RPC */
-function refuse(
-  status: Refusal["status"],
-  error: ErrorPayload | string,
-  headers?: Readonly<Record<string, string>>,
-): never {
-  throw toGatewayResponse(refusal(status, error), headers);
-}
-
-/** The JSON-RPC code of errors that belong to no request. */
-const REFUSED = -32000;
-
-/** Converts a refusal to a `Response` as clients of a gateway read it: with an error of JSON-RPC. */
-function toGatewayResponse(
-  { status, headers, body }: Refusal,
-  further: Readonly<Record<string, string>> = {},
-): Response {
-  const { message }: { message: string } = JSON.parse(body);
-  const error = { code: REFUSED, message };
-  return new Response(JSON.stringify({ jsonrpc: "2.0", error, id: null }), {
-    status,
-    headers: { ...headers, ...further },
-  });
-}
-
-/** Where OAuth clients look for what protects a resource (RFC 9728). */
-const METADATA_ROOT = "/.well-known/oauth-protected-resource";
-
-/** A resource of a gateway, as its clients see it. */
-interface ResourceUrls {
-  /** Its own URL. */
-  readonly resource: string;
-  /** Where its metadata is. */
-  readonly metadata: string;
-}
-
-/**
- * Returns the URLs of a gateway's office, as the client that asks must name them.
- *
- * @param path of the office, encoded
- * @param rule the public URL, which wins over the request
- * @returns `undefined` when neither names a usable host
- */
-export function resourceUrls(
-  request: Pick<RequestHead, "headers" | "socket">,
-  path: string,
-  { publicUrl, proxies }: Pick<HostRule, "publicUrl" | "proxies">,
-): ResourceUrls | undefined {
-  const base = publicUrl ?? requestedOrigin(request, proxies);
-  if (base === undefined) return undefined;
-  return {
-    resource: `${base}${path}`,
-    // Below the path of a public URL: of other paths a proxy may pass nothing on.
-    metadata: `${base}${METADATA_ROOT}${path}`,
-  };
-}
-
-/** @param proxies number of trusted proxies, of which the first states whether the client used HTTPS */
-function requestedOrigin(
-  { headers, socket }: Pick<RequestHead, "headers" | "socket">,
-  proxies: number,
-): string | undefined {
-  const forwarded = proxies > 0 ? headers["x-forwarded-proto"] : undefined;
-  const isSecure = forwarded === undefined
-    ? socket.encrypted === true
-    : /^https\b/i.test(String(forwarded));
-  const url = URL.parse(`${isSecure ? "https" : "http"}://${headers.host}`);
-  const isUsable = headers.host !== undefined && url !== null &&
-    HOST.test(url.host);
-  return isUsable ? url.origin : undefined;
-}
-
-/**
- * Makes the challenge of a 401.
- *
- * @param urls where the metadata is, if there is any
- * @param hadCredentials whether the request had some, which were refused
- */
-export function challenge(
-  urls: ResourceUrls | undefined,
-  hadCredentials: boolean,
-): string {
-  const parameters = [
-    hadCredentials && 'error="invalid_token"',
-    urls && `resource_metadata="${urls.metadata}"`,
-  ];
-  return `Bearer ${parameters.filter(Boolean).join(", ")}`.trim();
 }

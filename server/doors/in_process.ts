@@ -32,6 +32,7 @@ import {
 import { type Identity, IDENTITY_NAMES } from "../shared/identity.ts";
 import type { NamesOf } from "../../shared/checks.ts";
 import type { CallSource } from "../../shared/gateway.ts";
+import { copyAsJson } from "../../shared/json/copy.ts";
 import { Pace } from "../../shared/pace.ts";
 import { atTime } from "./expiry.ts";
 
@@ -343,7 +344,3 @@ class Inbox {
     });
   }
 }
-
-/** Throws what cannot be sent, and drops what no peer would get. */
-const copyAsJson = (value: unknown): unknown =>
-  value === undefined ? undefined : JSON.parse(JSON.stringify(value));

@@ -83,10 +83,40 @@ export function judgeHost(
   request: RequestHead,
   parts: RequestParts,
 ): Refusal | undefined {
-  const { headers: { host }, url: target = "", socket } = request;
+  const refused = checkHost(addressed(request), parts);
+  return recorded(refused, request.headers.host, request, parts);
+}
+
+/** The most hosts that are remembered. */
+const MAX_HOSTS = 100;
+
+/** The hosts that have passed {@linkcode judgeHost}: the verdict depends on little, and takes long. */
+export class KnownHosts {
+  readonly #rule: HostRule;
+  readonly #known = new Set<string>();
+
+  constructor(rule: HostRule) {
+    this.#rule = rule;
+  }
+
+  /** Whether a request in origin form is for this server; a refusal is left to others. */
+  has(request: RequestHead): boolean {
+    const { headers: { host }, socket: { localAddress } } = request;
+    const key = `${localAddress} ${host}`;
+    if (this.#known.has(key)) return true;
+    if (checkHost(addressed(request), this.#rule)) return false;
+    if (this.#known.size >= MAX_HOSTS) this.#known.clear();
+    this.#known.add(key);
+    return true;
+  }
+}
+
+/** What of a request shows whom it is for. */
+function addressed(
+  { headers: { host }, url: target = "", socket }: RequestHead,
+): Parameters<typeof checkHost>[0] {
   const localAddress = clientAddress(socket.localAddress ?? "", undefined, 0);
-  const refused = checkHost({ host, target, localAddress }, parts);
-  return recorded(refused, host, request, parts);
+  return { host, target, localAddress };
 }
 
 /**

@@ -11,8 +11,10 @@ import {
 } from "node:https";
 import {
   createServer,
+  type IncomingMessage,
   type Server as HttpServer,
   type ServerOptions,
+  type ServerResponse,
 } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
@@ -130,6 +132,12 @@ const BODY_TIMEOUT_MS = 60_000;
 /** HTTPS servers, and whether they require client certificates; Node cannot change that after their creation. */
 const requiresCertificates = new WeakMap<WebServer, boolean>();
 
+/** Answers requests of `node:http`. */
+export type Listener = (
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+) => unknown;
+
 /**
  * Creates an HTTPS server for an app if `tls` is given, otherwise an HTTP server.
  *
@@ -137,7 +145,11 @@ const requiresCertificates = new WeakMap<WebServer, boolean>();
  * @param bodyTimeoutMs milliseconds for its body after them
  */
 export function newServer(
-  { fetch }: { readonly fetch: Parameters<typeof getRequestListener>[0] },
+  { fetch, before }: {
+    readonly fetch: Parameters<typeof getRequestListener>[0];
+    /** Makes a listener that answers some requests before the app. */
+    readonly before?: ((app: Listener) => Listener) | undefined;
+  },
   tls: TlsOptions | undefined,
   headerTimeoutMs: number,
   bodyTimeoutMs: number = BODY_TIMEOUT_MS,
@@ -147,10 +159,11 @@ export function newServer(
     requestTimeout: headerTimeoutMs + bodyTimeoutMs,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
   };
-  const listener = getRequestListener(fetch, {
+  const app = getRequestListener(fetch, {
     overrideGlobalObjects: false,
     errorHandler: () => toResponse(invalidRequest()),
   });
+  const listener = before?.(app) ?? app;
   if (tls === undefined) return createServer(timeouts, listener);
   // The default would let a silent client hold a connection for two minutes.
   const handshakeTimeout = headerTimeoutMs;

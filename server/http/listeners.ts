@@ -16,6 +16,7 @@ import { hostGuard, showMetrics, type SmcpEnv } from "./http_app.ts";
 import {
   closeServer,
   type ListenAddress,
+  type Listener,
   type ListenOptions,
   listenUnless,
   newServer,
@@ -52,6 +53,8 @@ interface ListenersParts extends RequestParts {
   readonly engine: StockEngine;
   /** Answers HTTP requests. */
   readonly app: Hono<SmcpEnv>;
+  /** Makes a listener that answers some requests before the app. */
+  readonly before: ((app: Listener) => Listener) | undefined;
 }
 
 /** The HTTP servers of clients: those started by `listen`, those given to `attach`, and those of metrics alone. */
@@ -117,9 +120,10 @@ export class Listeners {
    * shutdown
    */
   async listen(to: ListenOptions): Promise<ListenAddress> {
-    const { app, headerTimeoutMs, limiter, proxies } = this.#parts;
+    const { app: { fetch }, before, limiter, proxies } = this.#parts;
+    const { headerTimeoutMs } = this.#parts;
     const warning = this.#judge(to);
-    const server = newServer(app, to.tls, headerTimeoutMs);
+    const server = newServer({ fetch, before }, to.tls, headerTimeoutMs);
     this.#gate.guard(server);
     this.attach(server);
     watchHandshakes(server, (failure) => limiter.recordTlsFailure(failure));

@@ -111,7 +111,7 @@ export type ClusterHindrance =
   | "registry unavailable";
 
 /** The counts of a node; the tunnel, the links and the directory have the rest. */
-export class Tally {
+export class ClusterCounts {
   /** Messages to other nodes. */
   messagesOut = 0;
   /** Messages of other nodes. */
@@ -143,7 +143,7 @@ export class Tally {
 }
 
 /** What a node of a cluster has counted since its start. */
-export interface ClusterFigures extends Readonly<Tally> {
+export interface ClusterFigures extends Readonly<ClusterCounts> {
   /** Calls to Computers of other nodes. */
   readonly callsOut: number;
   /** Calls of other nodes' Agents to Computers here. */

@@ -15,11 +15,11 @@ import type { LocalOffices } from "../office/office.ts";
 import type { Offices } from "../office/peer.ts";
 import {
   type AgreedSettings,
+  ClusterCounts,
   type ClusterFigures,
   type ClusterMember,
   type ClusterStatus,
   type OtherNodes,
-  Tally,
 } from "../shared/cluster.ts";
 import { failure, log } from "../shared/log.ts";
 import type { WorkerWebSocket } from "./platform.ts";
@@ -333,7 +333,7 @@ export class ObjectNode extends ObjectLinks
 
   figures(): ClusterFigures {
     return {
-      ...new Tally(), // most of it cannot happen without Redis
+      ...new ClusterCounts(), // most of it cannot happen without Redis
       ...this.counts,
       ...this.#offices.counts,
       queuedBytes: 0,

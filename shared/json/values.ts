@@ -45,8 +45,15 @@ export class ValueCounter {
   }
 
   /** Returns where a text ends; a line does too, of which JSON has none in texts: what is before it counts nothing. */
-  #skipText(chunk: Uint8Array, at: number): number {
+  #skipText(chunk: Uint8Array, start: number): number {
+    let at = start;
+    let next: TextSearch | undefined;
     while (at < chunk.length) {
+      if (at - start >= LONG_TEXT && !this.#isEscaped) {
+        next ??= new TextSearch(chunk);
+        at = next.from(at);
+        if (at === chunk.length) return at;
+      }
       const byte = chunk[at++];
       if (byte === LINE_FEED || byte === RETURN) {
         this.#isEscaped = false;
@@ -61,6 +68,43 @@ export class ValueCounter {
       }
     }
     return at;
+  }
+}
+
+/** Bytes of a text after which searching for its end takes less time than reading it. */
+const LONG_TEXT = 64;
+
+/** That of `Buffer` takes twice as long. */
+const { indexOf } = Uint8Array.prototype;
+
+/** Finds the bytes that mean something in a text; each is searched for once, so that the time stays linear. */
+class TextSearch {
+  readonly #chunk: Uint8Array;
+  /** The next quote, the end of the chunk where there is none. */
+  #quote = -1;
+  /** The next end of a line before the quote, else the quote. */
+  #end = -1;
+
+  constructor(chunk: Uint8Array) {
+    this.#chunk = chunk;
+  }
+
+  /** Returns where the next quote, backslash or end of a line is; the end of the chunk where there is none. */
+  from(at: number): number {
+    if (this.#quote < at) {
+      this.#quote = this.#find(QUOTE, at, this.#chunk.length);
+      this.#end = Math.min(
+        this.#find(LINE_FEED, at, this.#quote),
+        this.#find(RETURN, at, this.#quote),
+      );
+    }
+    return this.#find(BACKSLASH, at, this.#end);
+  }
+
+  /** @returns `end` where the byte is not before it */
+  #find(byte: number, start: number, end: number): number {
+    const found = indexOf.call(this.#chunk.subarray(start, end), byte);
+    return found < 0 ? end : start + found;
   }
 }
 

@@ -414,12 +414,13 @@ class ClientConnection implements McpConnection {
     };
   }
 
-  /** Sends a request, and the answers to what its result asks for. */
+  /** Sends a request, and the answers to what its result asks for; in a session the server asks by requests. */
   #rounds(
     method: string,
     params: Record<string, unknown>,
     { answer, ...options }: McpCallOptions & { timeout?: number } = {},
   ): Promise<Record<string, unknown>> {
+    if (!this.#changes) return this.#link.request(method, params, options);
     return askedRounds(
       (fields) => this.#link.request(method, { ...params, ...fields }, options),
       answer,

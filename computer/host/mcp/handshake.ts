@@ -22,6 +22,7 @@ import {
   type ServerCapabilities,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/sdk/types.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import * as z from "zod";
 import { UI_CAPABILITY, UI_EXTENSION } from "../../../protocol/mcp/apps.ts";
 import { PROTOCOL_VERSION } from "../../../protocol/mod.ts";
@@ -34,6 +35,7 @@ import {
 import { MAX_TIMER_MS } from "../../../shared/async.ts";
 import { HandshakeError, mcpErrorCode, sdkFailure } from "./errors.ts";
 import type { ClientConnectionOptions } from "./mcp_connection.ts";
+import { OwnCalls } from "./own_calls.ts";
 
 /** The first revision of MCP without sessions. */
 const MODERN_VERSION = "2026-07-28";
@@ -58,6 +60,14 @@ export const anyResult = z.looseObject({});
  * loads a validator of schemas.
  */
 export class Peer extends Protocol<Request, Notification, Result> {
+  /** The calls of tools, beside the requests of the SDK; absent until it is connected. */
+  calls: OwnCalls | undefined;
+
+  override async connect(transport: Transport): Promise<void> {
+    await super.connect(transport);
+    this.calls = new OwnCalls(transport);
+  }
+
   protected override assertCapabilityForMethod(): void {}
   protected override assertNotificationCapability(): void {}
   protected override assertRequestHandlerCapability(): void {}

@@ -100,6 +100,10 @@ export class Link {
     const request = envelope
       ? { ...params, _meta: { ...Object(params._meta), ...envelope } }
       : params;
+    const { calls } = this.#peer;
+    if (method === "tools/call" && calls) {
+      return await calls.send(request, signal);
+    }
     // The SDK would cancel every request that had the signal, also those with an answer.
     const own = new AbortController();
     const off = onAbort(signal, () => own.abort(signal?.reason));
@@ -201,6 +205,7 @@ export class Link {
 
   #lost(): void {
     clearInterval(this.#timer);
+    this.#peer.calls?.end();
     if (this.#ending) return;
     this.#ending = true;
     const { explainLoss, redact } = this.#options;

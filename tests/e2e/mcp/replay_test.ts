@@ -149,9 +149,10 @@ Deno.test("an id that no event has is refused; before 2025-11-25 no event is wit
   await using served = await startGateway();
   const session = await openSession(served.url, "2025-06-18");
   const [{ message } = {}, ...more] = await Array.fromAsync(
-    eventsOf(await session.call(1, "pc__echo", { text: "hi" })),
+    eventsOf(await session.call(1, "pc__none")), // a result would be one JSON text
   );
-  assertEquals([textOf(message), more], ["hi", []]);
+  const { error } = Object(message);
+  assertEquals([error.message, more], ["Unknown tool: pc__none", []]);
   const refused = await session.read("nonsense");
   assertEquals(refused.status, 400);
   assertEquals(

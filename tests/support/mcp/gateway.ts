@@ -3,9 +3,7 @@
  *
  * @module
  */
-import { getRequestListener } from "@hono/node-server";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SmcpAgent } from "../../../agent/mod.ts";
 import type { SmcpComputerOptions } from "../../../computer/mod.ts";
@@ -17,6 +15,10 @@ import {
   officeMcp,
   type OfficeMcpOptions,
 } from "../../../mcp/mod.ts";
+import { areUsual } from "../../../mcp/http/quick_message.ts";
+import { type OpenOffice, openOffice } from "../../../mcp/open_office.ts";
+import { QuickDoor } from "../../../server/doors/quick_door.ts";
+import { newServer } from "../../../server/http/listen.ts";
 import { ProtocolError, type ToolCallReq } from "../../../protocol/mod.ts";
 import { apiKeys, type SmcpServerOptions } from "../../../server/mod.ts";
 import type { ComputerScript, ScriptedComputer } from "../../../testing/mod.ts";
@@ -44,13 +46,13 @@ export async function serveOffice({ mcp, servers, computer, office }: {
   const running = stack.use(
     await startComputer(servers ?? { fix: fixtureHere() }, computer, office),
   );
-  const served = stack.use(officeMcp(running.office.agent, mcp));
+  const { agent } = running.office;
+  const served = stack.use(officeMcp(agent, mcp));
+  const opened = openOffice(agent, mcp ?? {});
+  stack.defer(() => opened.close());
   // As the commands do it: `node:http` notices every client that goes.
-  const server = createServer(
-    getRequestListener((request) => served.handle(request), {
-      overrideGlobalObjects: false,
-    }),
-  ).listen(0, "127.0.0.1");
+  const server = newServer(listenerOf(opened.http), undefined, 10_000)
+    .listen(0, "127.0.0.1");
   await once(server, "listening");
   stack.defer(async () => {
     const closed = once(server, "close");
@@ -65,6 +67,29 @@ export async function serveOffice({ mcp, servers, computer, office }: {
     mcp: served,
     url: new URL(`http://127.0.0.1:${port}/mcp`),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** Answers requests of an office as a Server does: usual ones by its quick door. */
+function listenerOf(http: OpenOffice["http"]): Parameters<typeof newServer>[0] {
+  const door: QuickDoor = new QuickDoor(
+    {
+      path: "",
+      mayAnswer: areUsual,
+      answer: (post, caller) => http.answer(post, caller),
+    },
+    { admit: () => Promise.resolve({ office: "" }) },
+    {
+      hosts: undefined,
+      publicUrl: undefined,
+      proxies: 0,
+      maxMessageBytes: 8 * 2 ** 20,
+    },
+  );
+  return {
+    fetch: (request, { incoming }) =>
+      http.serve(request, {}, door.bodyOf(incoming)),
+    before: door.before,
   };
 }
 

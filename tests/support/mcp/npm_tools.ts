@@ -31,6 +31,9 @@ const CLIENTS = ["@anthropic-ai/claude-code@2.1.330", "@openai/codex@0.169.0"];
 /** Cloudflare's runtime, and what runs it on this machine. */
 const EDGE_TOOLS = ["miniflare@4.20260426.0"];
 
+/** What else serves an MCP server over HTTP. */
+const BRIDGES = ["mcp-proxy@6.7.19", "supergateway@4.0.0"];
+
 /** They need at least Node 22.19. */
 const NODE_MAJOR = 24;
 
@@ -41,6 +44,10 @@ export const mcpTools = (): Promise<NpmTools> =>
 /** Finds Claude Code and Codex, which it installs once from npm. */
 export const realClients = (): Promise<NpmTools> =>
   npmTools("mcp-clients", CLIENTS);
+
+/** Finds other bridges from stdio to HTTP, which it installs once from npm. */
+export const bridgeTools = (): Promise<NpmTools> =>
+  npmTools("mcp-bridges", BRIDGES);
 
 /** Finds Miniflare with workerd, which it installs once from npm. */
 export const edgeTools = (): Promise<NpmTools> =>

@@ -4,6 +4,7 @@ import type { CallsRow } from "../../../bench/calls.ts";
 import { ROOT } from "../../../bench/contestants/start.ts";
 import type { EndsResult } from "../../../bench/ends.ts";
 import type { McpResult } from "../../../bench/mcp.ts";
+import { BASE, OURS, TWO } from "../../support/mcp/bridges.ts";
 import { readReport, writeReport } from "../../../bench/report/files.ts";
 import { goalsOf } from "../../../bench/report/goals.ts";
 import { callsTable, renderPage, TABLES } from "../../../bench/report/page.ts";
@@ -85,24 +86,22 @@ const ends = taken<EndsResult>([
     ratio: even(1.1),
   },
 ]);
+/** One way under one load of an office as an MCP server. */
+const mcpRow = (way: string, load: string, ratio: number) => ({
+  way,
+  load,
+  cpu: even(180),
+  cpuRatio: even(ratio),
+  ms: even(0.46),
+  msRatio: even(ratio),
+  callsPerSecond: even(6400),
+  mib: 296,
+});
 const mcp = taken<McpResult>({
-  agentMs: even(1),
-  firstOfOfficeMs: 501,
-  doors: [
-    {
-      door: "MCP over HTTP",
-      addedMs: even(1.44),
-      timesHttp: even(1),
-      callsPerSecond: even(1200),
-      firstListMs: even(10),
-    },
-    {
-      door: "through `smcp-agent mcp`",
-      addedMs: even(2.7),
-      timesHttp: even(1.5),
-      firstListMs: even(212),
-      memory: { started: 94, used: 186 },
-    },
+  rows: [
+    mcpRow(OURS, "100 B, 8 clients", 0.31),
+    { ...mcpRow(OURS, "100 B, one client", 0.8), sessionKib: 9 },
+    mcpRow(TWO, "100 B, 8 clients", 0.51),
   ],
 });
 
@@ -127,20 +126,9 @@ Deno.test("goalsOf() says which goals are met, and leaves out what was not measu
       true,
     ],
     ["cost per call at 5,000 pairs / at 50 pairs", false], // 1.83 > 1.5 × 1.2
-    ["MCP over HTTP, added to a call of `SmcpAgent`, p50, 10 B", true],
-    ["MCP over HTTP, calls per second, 50 at once", true],
-    [
-      "MCP, from a client's start to its tools: the first of an office, over HTTP",
-      false,
-    ],
-    [
-      "MCP, from a client's start to its tools: a further one over HTTP",
-      true,
-    ],
-    [
-      "MCP, from a client's start to its tools: through `smcp-agent mcp`, with its start",
-      true,
-    ],
+    [`MCP, CPU, ${OURS}, 100 B, 8 clients / ${BASE}`, true],
+    [`MCP, CPU, ${TWO}, 100 B, 8 clients / ${BASE}`, false], // 0.51 > 0.5
+    [`MCP, p50, one client / ${BASE}`, false], // 0.8 > 0.75
     ["a call between two Servers / inside one, CPU, 100 B", false], // 2 > 1.7
     ["a call inside one of two Servers / of one, CPU, 100 B", true],
     ["a call between two Servers / inside one, CPU, 1 MB", true],
@@ -167,15 +155,15 @@ Deno.test("callsTable() names answers, shapes and servers, and Redis where there
   assertEquals(callsTable(relay.found).includes("Redis"), false);
 });
 
-Deno.test("the tables of ends and doors have a line for each", () => {
+Deno.test("the tables of ends and of bridges have a line for each", () => {
   assertLines(
     TABLES.ends(ends.found),
     "a call through Agent, Server and Computer 100 B 1.00 2.50 (2.40–3.00)",
   );
   assertLines(
     TABLES.mcp(mcp.found),
-    "MCP over HTTP 1.44 (1.44–1.44) 1.00 (1.00–1.00) 1,200 10",
-    "through `smcp-agent mcp` 2.70 (2.70–2.70) 1.50 (1.50–1.50) 212 94 186",
+    `${OURS} 180 0.31 (0.31–0.31) 0.46 0.31 (0.31–0.31) 6,400 296`,
+    `${OURS} 180 0.80 (0.80–0.80) 0.46 0.80 (0.80–0.80) 6,400 296 9`,
   );
 });
 

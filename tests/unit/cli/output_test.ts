@@ -54,33 +54,55 @@ function queueOf(...lines: string[]) {
   return { stream, queue };
 }
 
-Deno.test("LineQueue has one write on its way, and keeps the order", () => {
-  const { stream } = queueOf("a\n", "b\n", "c\n");
+/** Ends the oldest write, and waits for the turn in which the next one begins. */
+async function endOne(stream: SlowStream): Promise<void> {
+  stream.end();
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+Deno.test("LineQueue writes a line at once, has one write on its way, and joins the lines that wait in their order", async () => {
+  const { stream, queue } = queueOf("a\n", "b\n", "c\n");
   assertEquals(stream.written, ["a\n"]);
-  stream.end();
-  stream.end();
-  assertEquals(stream.written, ["a\n", "b\n", "c\n"]);
+  await endOne(stream);
+  assertEquals(stream.written, ["a\n", "b\nc\n"]);
+  await endOne(stream);
+  queue.add("d\n");
+  assertEquals(stream.written.at(-1), "d\n");
 });
 
-Deno.test("LineQueue counts what comes beyond its bound, and says so once the reader goes on", () => {
+Deno.test("LineQueue joins the lines of one turn of the event loop, although the stream has taken the first", () => {
+  const { stream, queue } = queueOf("a\n");
+  const written = Promise.withResolvers<void>();
+  stream.end();
+  queue.add("b\n");
+  setImmediate(() => {
+    assertEquals(stream.written, ["a\n", "b\nc\n"]);
+    written.resolve();
+  });
+  queue.add("c\n");
+  assertEquals(stream.written, ["a\n"]);
+  return written.promise;
+});
+
+Deno.test("LineQueue counts what comes beyond its bound, and says so once the reader goes on", async () => {
   const { stream, queue } = queueOf("aaaa\n", "bbbb\n");
   queue.add("c\nd\n", 2); // beyond
   queue.add("e\n");
-  stream.end(); // there would be room again, but not before the gap
+  await endOne(stream); // there would be room again, but not before the gap
   queue.add("f\n");
-  stream.end();
+  await endOne(stream);
   assertEquals(stream.written, ["aaaa\n", "bbbb\n", "(4 left out)\n"]);
-  stream.end();
+  await endOne(stream);
   queue.add("g\n");
   assertEquals(stream.written.at(-1), "g\n");
 });
 
-Deno.test("LineQueue writes a text that is larger than its bound when nothing else waits", () => {
+Deno.test("LineQueue writes a text that is larger than its bound when nothing else waits", async () => {
   const long = `${"x".repeat(99)}\n`;
   const { stream, queue } = queueOf(long);
   assertEquals(stream.written, [long]);
   queue.add("y\n");
-  stream.end();
+  await endOne(stream);
   assertEquals(stream.written, [long, "(1 left out)\n"]);
 });
 
@@ -90,8 +112,8 @@ Deno.test("LineQueue.flush() ends with the last write, or at its deadline, from 
   queue.add("a\n");
   queue.add("b\n");
   const flushed = queue.flush(60_000);
-  stream.end();
-  stream.end();
+  await endOne(stream);
+  await endOne(stream);
   await flushed;
   assertEquals(stream.unreferenced, false);
   queue.add("c\n");
@@ -101,11 +123,12 @@ Deno.test("LineQueue.flush() ends with the last write, or at its deadline, from 
 
 Deno.test("LineQueue.flush() waits for a reader that reads, however slowly", async () => {
   using time = keepTimers(4_321);
-  const { stream, queue } = queueOf("a\n", "b\n", "c\n");
+  const { stream, queue } = queueOf("a\n", "b\n");
   let isFlushed = false;
   const flushed = queue.flush(4_321).then(() => isFlushed = true);
   for (const written of [2, 3]) {
-    stream.end();
+    await endOne(stream);
+    queue.add("c\n");
     time.fire();
     await new Promise((resolve) => setTimeout(resolve, 0));
     assertEquals([stream.written.length, isFlushed], [written, false]);
@@ -115,12 +138,12 @@ Deno.test("LineQueue.flush() waits for a reader that reads, however slowly", asy
   assertEquals(stream.unreferenced, true);
 });
 
-Deno.test("LineQueue tries again after a failure, and says what was lost", () => {
+Deno.test("LineQueue tries again after a failure, and says what was lost", async () => {
   const { stream, queue } = queueOf("a\n", "b\n");
   stream.end(new Error("ENOSPC: no space left on device"));
   queue.add("c\n");
-  stream.end();
-  assertEquals(stream.written, ["a\n", "(2 left out)\n", "c\n"]);
+  await endOne(stream);
+  assertEquals(stream.written, ["a\n", "(2 left out)\nc\n"]);
 });
 
 Deno.test("LineQueue writes nothing more once its reader is gone", async () => {

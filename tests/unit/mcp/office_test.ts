@@ -7,6 +7,7 @@ import {
 import type { SmcpAgent } from "../../../agent/mod.ts";
 import { McpGateway } from "../../../mcp/gateway.ts";
 import { TaskTable } from "../../../mcp/tasks/task_table.ts";
+import { QuickAnswers } from "../../../mcp/http/quick_answer.ts";
 import { EventRoom } from "../../../mcp/http/kept_events.ts";
 import { Sessions } from "../../../mcp/http/sessions.ts";
 import { type Progress, ProgressReporter } from "../../../mcp/office/call.ts";
@@ -173,11 +174,14 @@ function startGateway() {
     },
     resolveGatewayOptions({}),
     (_, { admit }) => ({
-      handle() {
-        endCall ??= admit?.({ reqId: "1", computer: "pc" });
-        const answer = Promise.withResolvers<Response>();
-        answers.push(answer);
-        return answer.promise;
+      http: {
+        answer: () => Promise.resolve({}),
+        serve() {
+          endCall ??= admit?.({ reqId: "1", computer: "pc" });
+          const answer = Promise.withResolvers<Response>();
+          answers.push(answer);
+          return answer.promise;
+        },
       },
       refresh: () => Promise.resolve(),
       close: () => Promise.resolve(),
@@ -241,6 +245,7 @@ Deno.test("a session counts while it opens, and no more where that fails", async
   const states = createQuestionStates();
   const sessions = new Sessions(
     { view, queue, states, tasks: new TaskTable(), options },
+    new QuickAnswers(options.heartbeatMs),
     new EventRoom(),
   );
   const opening = initialize(sessions, "application/json");

@@ -186,14 +186,25 @@ const value = fc.oneof(
   fc.jsonValue(),
 );
 const field = fc.constantFrom(...Object.keys(call), "later", "__proto__");
+/** Fields that a call may lack, and what may be in them. */
+const optional = fc.dictionary(
+  fc.constantFrom("_meta", "accepts"),
+  fc.oneof(
+    fc.constantFrom<unknown>(["form"], ["form", 1], {}, null, { a: { b: 1 } }),
+    fc.tuple(fc.constantFrom("x", "ü", "€"), fc.integer({ min: 0, max: 9_000 }))
+      .map(([letter, length]) => ({ a: letter.repeat(length) })),
+    fc.jsonValue(),
+  ),
+);
 
 Deno.test("isToolCallReq() takes exactly what the schema takes, and nothing of it is changed", () => {
   fc.assert(
     fc.property(
       fc.dictionary(field, value, { maxKeys: 3 }),
       fc.subarray(Object.keys(call), { maxLength: 1 }),
-      (changed, missing) => {
-        const entries = Object.entries({ ...call, ...changed })
+      optional,
+      (changed, missing, more) => {
+        const entries = Object.entries({ ...call, ...changed, ...more })
           .filter(([name]) => !missing.includes(name));
         // As JSON.parse() makes it: a key named __proto__ is one like any other.
         const data: unknown = Object.fromEntries(entries);

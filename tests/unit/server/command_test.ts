@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import { optionsOf } from "../../../server/cli/flags.ts";
 import { newLineBuffer } from "../../../server/cli/logging.ts";
 import { eventLine } from "../../../server/cli/operate.ts";
-import { loadSecurity } from "../../../server/cli/serve.ts";
+import { limitsOfUp, loadSecurity } from "../../../server/cli/serve.ts";
 import type { SmcpServerOptions } from "../../../server/mod.ts";
 import {
   readSettings,
@@ -312,4 +312,15 @@ Deno.test("newLineBuffer() does not let a busy turn fill the memory", async () =
   assertEquals(written, [66_000, 66_000, 66_000]);
   await turn();
   assertEquals(written.at(-1), 2000);
+});
+
+Deno.test("smcp up limits no rate of events, unless others than this machine's programs reach it", () => {
+  const cluster = {
+    url: "redis://127.0.0.1",
+    leaseMs: 10_000,
+    isPasswordVisible: false,
+  };
+  assertEquals(limitsOfUp(undefined, undefined), { eventsPerSecond: Infinity });
+  assertEquals(limitsOfUp("https://a.example", undefined), {});
+  assertEquals(limitsOfUp(undefined, cluster), {});
 });

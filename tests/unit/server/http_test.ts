@@ -18,7 +18,7 @@ import {
 import {
   challenge,
   resourceUrls,
-} from "../../../server/doors/gateway_routes.ts";
+} from "../../../server/doors/gateway_admission.ts";
 import {
   bun,
   type BunServer,

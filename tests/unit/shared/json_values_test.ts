@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parsePieces } from "../../../shared/json/pieces.ts";
@@ -90,6 +91,58 @@ Deno.test("ValueCounter counts the same, however a text is cut into chunks", () 
       assertEquals(counter.count, countValues(text));
     }),
   );
+});
+
+/** Counts as `ValueCounter` does, byte by byte. */
+function countedByByte(chunks: readonly Uint8Array[]): number {
+  let count = 0;
+  let inText = false;
+  let isEscaped = false;
+  for (const byte of chunks.flatMap((chunk) => [...chunk])) {
+    const char = String.fromCharCode(byte);
+    if (!inText) {
+      if (char === '"') inText = true;
+      else if (",:[{".includes(char)) count++;
+    } else if ("\n\r".includes(char)) {
+      inText = false;
+      isEscaped = false;
+    } else if (isEscaped) isEscaped = false;
+    else if (char === "\\") isEscaped = true;
+    else if (char === '"') inText = false;
+  }
+  return count;
+}
+
+Deno.test("ValueCounter searches long texts, and counts the same as byte by byte", () => {
+  const parts = fc.oneof(
+    fc.constantFrom(...'"\\\n\r,:[{x'),
+    fc.integer({ min: 60, max: 70 }).map((length) => "y".repeat(length)),
+    fc.constantFrom('"', "\\", '\\"', "\\\\").chain((part) =>
+      fc.integer({ min: 1, max: 80 }).map((times) => part.repeat(times))
+    ),
+  );
+  const chunks = fc.array(
+    fc.array(parts, { maxLength: 12 })
+      .map((parts) => new TextEncoder().encode(parts.join(""))),
+    { maxLength: 5 },
+  );
+  fc.assert(
+    fc.property(chunks, fc.boolean(), (chunks, asBuffer) => {
+      const counter = new ValueCounter();
+      for (const chunk of chunks) {
+        counter.push(asBuffer ? Buffer.from(chunk) : chunk);
+      }
+      assertEquals(counter.count, countedByByte(chunks));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+Deno.test("ValueCounter takes linear time for texts of many escapes, quotes and lines", () => {
+  const part = `${"z".repeat(65)}\\n`;
+  for (const text of [`"${part.repeat(60_000)}"`, part.repeat(60_000)]) {
+    assertEquals(countValues(`[${text},{}]`), 3);
+  }
 });
 
 Deno.test("ValueCounter starts outside of a text at each line: a quote in the line of a stream hides nothing", () => {

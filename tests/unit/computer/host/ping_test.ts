@@ -179,7 +179,7 @@ Deno.test("a call is bounded only by its signal: the MCP SDK's 60 s do not end i
       params: { progressToken: Object(request).id, progress: 1 },
     });
   }
-  assertEquals(delays, [2 ** 31 - 1]); // the longest timer, 24 days
+  assertEquals(delays, []);
   abort.abort("timeout");
   await assertRejects(() => call);
   await connection.close();

@@ -166,7 +166,7 @@ Deno.test("only members act: every event of a client that never joined, or left,
     ...Object.entries(SERVER_EVENTS).filter(([, { ack }]) => ack !== "office")
       .map(([event]) => event),
   ];
-  assertEquals(events.length, 23);
+  assertEquals(events.length, 26);
   for (const event of events) {
     for (const client of [agent, computer, plain.connect()]) {
       assertEquals(codeOf(client.send(event, REQUEST)), 4103, event);

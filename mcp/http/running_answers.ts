@@ -1,0 +1,186 @@
+/**
+ * The answers of one session that are made past the MCP SDK: its requests find their tools by the same
+ * functions as those of the SDK's handlers. Where a result is unusual, the SDK makes the answer.
+ *
+ * @module
+ */
+import type {
+  CallToolResult,
+  JSONRPCMessage,
+  ListToolsResult,
+} from "@modelcontextprotocol/server";
+import type { IncomingHttpHeaders } from "node:http";
+import type { QuickAnswer } from "./quick_answer.ts";
+import type { QuickCall, QuickList, QuickMessage } from "./quick_message.ts";
+import {
+  BegunCall,
+  type CallingClient,
+  handOver,
+  isPlainResult,
+  type Notify,
+} from "../office/begun_call.ts";
+import { cancelledBy } from "../office/request_ids.ts";
+import { namingOffices } from "../office/server.ts";
+import type { ServerParts } from "../office/server_parts.ts";
+import { answerCall, listTools, outputSchemaOf } from "../office/tools.ts";
+import { isRecord } from "../../protocol/names.ts";
+import { swapRemove } from "../../shared/deadlines.ts";
+
+/** Who sends a request, and the Agent that it is for. */
+export type Caller = Pick<CallingClient, "agent" | "principal">;
+
+/** A request, and how it is answered. */
+export interface Running {
+  readonly message: QuickMessage;
+  readonly headers: IncomingHttpHeaders;
+  readonly client: CallingClient;
+  readonly answer: QuickAnswer;
+  /** Whether it is of a session: else it is cancelled when its client goes. */
+  readonly inSession: boolean;
+  /** Answers it by the MCP SDK. */
+  readonly serve: (request: Request) => Promise<Response>;
+}
+
+/** A call, and the client's id of it. */
+interface RunningCall {
+  readonly id: string | number;
+  readonly call: BegunCall;
+}
+
+/** Answers requests past the MCP SDK. */
+export class RunningAnswers {
+  readonly #parts: ServerParts;
+  readonly #calls: RunningCall[] = [];
+  readonly #encode: (result: CallToolResult) => object;
+
+  /** @param encode makes what is sent of a result, in clients' revision */
+  constructor(
+    parts: ServerParts,
+    encode: (result: CallToolResult) => object = (result) => result,
+  ) {
+    this.#parts = parts;
+    this.#encode = encode;
+  }
+
+  /** Answers a request. */
+  run(running: Running): void {
+    this.#run(running).catch(() => running.answer.end()); // the session has ended
+  }
+
+  async #run(running: Running): Promise<void> {
+    const { request } = running.message;
+    switch (request.method) {
+      case "ping":
+        return running.answer.send({});
+      case "tools/list":
+        return await this.#list(running, request.params);
+      case "tools/call":
+        return await this.#call(running, request.params);
+    }
+  }
+
+  /** Cancels the calls that a body of the client cancels. */
+  saw(body: unknown): void {
+    if (this.#calls.length === 0) return;
+    for (const message of [body].flat()) {
+      if (!isRecord(message)) continue;
+      const id = cancelledBy(message as JSONRPCMessage);
+      if (id === undefined) continue;
+      for (const { call } of this.#calls.filter((each) => each.id === id)) {
+        call.cancel("The client has cancelled the request");
+      }
+    }
+  }
+
+  /** Cancels all calls. */
+  cancelAll(why: string): void {
+    for (const { call } of [...this.#calls]) call.cancel(why);
+  }
+
+  async #list(
+    running: Running,
+    { cursor, _meta }: QuickList["params"],
+  ): Promise<void> {
+    const { view } = this.#parts;
+    let result: ListToolsResult | undefined;
+    try {
+      const list = () => listTools(this.#parts, cursor);
+      result = await namingOffices(view, _meta, list);
+    } catch {
+      // The MCP SDK makes the error.
+    }
+    // It changes other schemas for clients before 2026.
+    const isPlain = result?.tools.every(({ outputSchema }) =>
+      outputSchema === undefined || outputSchema.type === "object"
+    );
+    if (result && isPlain) running.answer.send(result);
+    else await relay(running);
+  }
+
+  async #call(running: Running, params: QuickCall["params"]): Promise<void> {
+    const { message: { id }, client, answer } = running;
+    const { _meta } = params;
+    let handedOver: Promise<void> | undefined;
+    // Streams of sessions are kept by the MCP SDK's transport, for clients that lose them.
+    const toStream = () => {
+      if (answer.isOver) return;
+      handedOver ??= relay(running, call);
+      handedOver.catch(() => answer.end());
+    };
+    const notify: Notify = async (...notified) => {
+      if (!running.inSession) return answer.notify(notified[0]);
+      toStream();
+      await (await call.taken)(...notified);
+    };
+    const call = new BegunCall(
+      client,
+      { ...(_meta && { _meta }), notify },
+      this.#parts,
+      (asked) => answerCall(this.#parts, params, asked),
+    );
+    const entry = { id, call };
+    this.#calls.push(entry);
+    const gone = () => {
+      if (this.#calls.includes(entry)) call.cancel("The client is gone");
+    };
+    if (running.inSession) answer.onSilent = toStream;
+    else answer.onOver(gone);
+    try {
+      const result = await call.result.catch(() => undefined);
+      if (handedOver) return await handedOver;
+      const schema = outputSchemaOf(this.#parts, params.name);
+      const isPlain = result && isPlainResult(result, schema);
+      if (call.isCancelled) answer.end();
+      else if (isPlain) answer.send(this.#encode(result));
+      else await relay(running, call);
+    } finally {
+      swapRemove(this.#calls, this.#calls.indexOf(entry));
+    }
+  }
+}
+
+/** The path is of no account: the MCP SDK reads the headers alone. */
+const URL_OF_ANY = "http://office/mcp";
+
+/**
+ * Answers a request by the MCP SDK.
+ *
+ * @param call what its handler goes on with
+ */
+async function relay(
+  { headers, answer, serve }: Running,
+  call?: BegunCall,
+): Promise<void> {
+  const gone = new AbortController();
+  answer.onOver(() => gone.abort());
+  const request = new Request(URL_OF_ANY, {
+    method: "POST",
+    signal: gone.signal,
+    headers: Object.entries(headers)
+      .flatMap(([name, value]) =>
+        typeof value === "string" ? [[name, value]] : []
+      ),
+  });
+  if (call) handOver(request, call);
+  await answer.relay(await serve(request));
+}
