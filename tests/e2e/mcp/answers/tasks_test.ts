@@ -4,14 +4,14 @@ import {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { ConnectionError, type SmcpAgent } from "../../../agent/mod.ts";
-import { fixtureHere } from "../../support/computer/fixture_here.ts";
-import { ChildTransport } from "../../support/mcp/clients.ts";
+import { ConnectionError, type SmcpAgent } from "../../../../agent/mod.ts";
+import { fixtureHere } from "../../../support/computer/fixture_here.ts";
+import { ChildTransport } from "../../../support/mcp/clients.ts";
 import {
   GATEWAY_KEYS,
   pipeCommand,
   startGateway,
-} from "../../support/mcp/gateway.ts";
+} from "../../../support/mcp/gateway.ts";
 import {
   askModern,
   type SeenTask,
@@ -20,8 +20,8 @@ import {
   TaskClient,
   TASKS,
   taskSession,
-} from "../../support/mcp/tasks.ts";
-import { hurryTimers } from "../../support/timers.ts";
+} from "../../../support/mcp/tasks.ts";
+import { hurryTimers } from "../../../support/timers.ts";
 
 /** How long a call runs before it becomes a task. */
 const TASK_AFTER_MS = 8_000;

@@ -2,16 +2,16 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { once } from "node:events";
 import { request } from "node:http";
-import { readLoneCall } from "../../../mcp/http/quick_message.ts";
-import { fixtureHere } from "../../support/computer/fixture_here.ts";
-import { CLIENTS, isCancelled } from "../../support/mcp/clients.ts";
+import { readLoneCall } from "../../../../mcp/http/quick_message.ts";
+import { fixtureHere } from "../../../support/computer/fixture_here.ts";
+import { CLIENTS, isCancelled } from "../../../support/mcp/clients.ts";
 import {
   GATEWAY_KEYS,
   type ServedGateway,
   startGateway,
-} from "../../support/mcp/gateway.ts";
-import { INITIALIZE, message, post } from "../../support/mcp/post.ts";
-import { hurryTimers } from "../../support/timers.ts";
+} from "../../../support/mcp/gateway.ts";
+import { INITIALIZE, message, post } from "../../../support/mcp/post.ts";
+import { hurryTimers } from "../../../support/timers.ts";
 
 /** The quick door leaves a request without a length to the app. */
 const BY_THE_APP = { "transfer-encoding": "chunked" };

@@ -1,9 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import type { FetchLike } from "@modelcontextprotocol/client";
-import { CLIENTS } from "../../support/mcp/clients.ts";
-import { startGateway } from "../../support/mcp/gateway.ts";
-import { INITIALIZE, JSON_HEADERS, message } from "../../support/mcp/post.ts";
-import { startProxy } from "../../support/proxy.ts";
+import { CLIENTS } from "../../../support/mcp/clients.ts";
+import { startGateway } from "../../../support/mcp/gateway.ts";
+import {
+  INITIALIZE,
+  JSON_HEADERS,
+  message,
+} from "../../../support/mcp/post.ts";
+import { startProxy } from "../../../support/proxy.ts";
 
 /** The events of a stream: ids and messages. */
 async function* eventsOf({ body }: Response) {
