@@ -251,8 +251,7 @@ export class SmcpAgent implements AsyncDisposable {
     options: ask.GetDesktopOptions = {},
   ): AsyncGenerator<wire.Desktop[], void, void> {
     const fetch = () => this.getDesktop(computer, options);
-    const on = this.on.bind(this);
-    return followDesktop(computer, { fetch, on }, options);
+    return followDesktop(computer, { fetch, on: this.on.bind(this) }, options);
   }
 
   /**
@@ -340,11 +339,7 @@ export class SmcpAgent implements AsyncDisposable {
     return queries.resourceTemplates(this.#requests, computer, options);
   }
 
-  /**
-   * Completes an argument of a prompt, or a variable of a template, as an MCP server offers it.
-   *
-   * @throws {ProtocolError} as {@linkcode getPrompt}; 4015 it completes nothing
-   */
+  /** Completes an argument of a prompt, or a variable of a template; 4015 where the MCP server completes nothing. */
   complete(
     computer: string,
     mcpServer: string,
@@ -403,7 +398,6 @@ export class SmcpAgent implements AsyncDisposable {
 
   /**
    * Puts a file on a Computer whose owner gave it a folder for that, for the tools there (protocol §8.7).
-   *
    * A failed upload leaves nothing behind, and starts over when it is called again.
    *
    * @param file a path on this machine, or the bytes; not empty
@@ -423,7 +417,6 @@ export class SmcpAgent implements AsyncDisposable {
   /**
    * Fetches a file from a Computer: a resource of one of its MCP servers, such as the `uri` of a
    * `resource_link` in a result. An extension of this package, as {@linkcode readResource} is.
-   *
    * What is at the path is replaced when all bytes are there. In Deno and Node.
    *
    * @param path of the file on this machine
@@ -480,8 +473,7 @@ export class SmcpAgent implements AsyncDisposable {
     options: ask.OpenDocumentOptions = {},
   ): Promise<OpenDocument> {
     const { documentHandlers: handlers } = this.#options;
-    const session = () => this.#session;
-    const place = { computer, uri, handlers, session };
+    const place = { computer, uri, handlers, session: () => this.#session };
     return openDocument(this.#requests, place, options);
   }
 

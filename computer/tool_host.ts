@@ -118,7 +118,6 @@ export let partsOf: (host: ToolHost) => ToolHostParts;
 
 /**
  * Hosts MCP servers, and offers their tools, windows and documents to this process.
- *
  * A {@linkcode SmcpComputer} adds a Server; this is for an Agent in the same process, and for tests.
  */
 export class ToolHost implements AsyncDisposable {
@@ -177,10 +176,11 @@ export class ToolHost implements AsyncDisposable {
     };
     const starting = new Set<string>();
     host.on("serverState", (status) => {
-      const { state, bundleId } = status;
-      if (state === "starting") starting.add(bundleId);
+      if (status.state === "starting") starting.add(status.bundleId);
       // An Agent that waits for its tools goes on, also if there are none.
-      else if (starting.delete(bundleId)) changed(UPDATE_TOOL_LIST_EVENT);
+      else if (starting.delete(status.bundleId)) {
+        changed(UPDATE_TOOL_LIST_EVENT);
+      }
       events.emit("serverState", status);
     });
     host.on("toolsChanged", () => {
@@ -225,7 +225,6 @@ export class ToolHost implements AsyncDisposable {
 
   /**
    * Starts the MCP servers in parallel; resolves when each runs or has failed.
-   *
    * Never rejects: {@linkcode status} has the outcome. A tool can be called as soon as its own
    * MCP server runs.
    */
@@ -241,7 +240,6 @@ export class ToolHost implements AsyncDisposable {
 
   /**
    * Calls a tool by the name that {@linkcode listTools} gives it, or by that of other versions, where it is unique.
-   *
    * A tool without `auto_apply` needs confirmation, as it does when an Agent calls it from afar.
    * Every end of a call is a result: failures, refusals, timeouts and cancellations have `isError`
    * and a code, which `resultMeta` reads.
@@ -341,8 +339,7 @@ export class ToolHost implements AsyncDisposable {
     options: { timeoutMs?: number } = {},
   ): Promise<Prompt[]> {
     const asked = { timeout: readSeconds(options, "getPrompts()") };
-    const answer = await answerLocal(this.#parts, GET_PROMPTS_EVENT, asked);
-    return answer.prompts;
+    return (await answerLocal(this.#parts, GET_PROMPTS_EVENT, asked)).prompts;
   }
 
   /**
@@ -399,7 +396,6 @@ export class ToolHost implements AsyncDisposable {
 
   /**
    * Adds an MCP server and starts it; resolves when it runs or has failed.
-   *
    * It replaces one of another name that has the same `bundle_id`.
    *
    * @throws {ConfigError} that lists every mistake
@@ -431,7 +427,6 @@ export class ToolHost implements AsyncDisposable {
 
   /**
    * Takes another configuration: servers that differ are replaced, all others go on untouched.
-   *
    * Resolves when each server that was added or replaced runs or has failed.
    *
    * @param config read already, such as by `loadComputerConfig`
@@ -443,7 +438,6 @@ export class ToolHost implements AsyncDisposable {
 
   /**
    * Starts an MCP server that is stopped or failed; resolves when it runs or has failed.
-   *
    * A person who refused to authorize the host is asked again.
    *
    * @throws {TypeError} when there is none of that name

@@ -57,12 +57,13 @@ export interface Asked {
  */
 export async function callOffice(
   agent: SmcpAgent,
-  { computer, tool, server }: ToolAddress,
+  address: ToolAddress,
   args: Record<string, unknown>,
   { request, turn, questions, links, running, options }: Asked & {
     readonly options: Pick<ResolvedOptions, "callTimeoutMs" | "heartbeatMs">;
   },
 ): Promise<Mcp.CallToolResult | Mcp.InputRequiredResult> {
+  const { computer, tool } = address;
   const { _meta } = request;
   const passed = readOffices(_meta);
   if (passed.length >= MAX_OFFICES_OF_CALL) {
@@ -93,15 +94,8 @@ export async function callOffice(
       // The Computer waits: a client that is gone before the answer ends the call there too.
       const held = () => onAbort(signal, () => agent.cancel(reqId));
       return await questions?.toQuestion(result, held) ??
-        await tooMuch(result, { computer, tool }) ??
-        toMcpResult(
-          result,
-          (block) =>
-            links.show(
-              block,
-              server === undefined ? undefined : { computer, server },
-            ),
-        );
+        await tooMuch(result, address) ??
+        toMcpResult(result, (block) => links.show(block, address));
     });
   } catch (error) {
     return toFailure(error);

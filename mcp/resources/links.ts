@@ -25,10 +25,14 @@ export class Links {
   /**
    * Shows a block of content of an MCP server, with URIs that can be read here.
    *
-   * @param place the MCP server; absent where its Computer does not name it
+   * @param from where it is; without an MCP server, which its Computer does not name, it is shown as it is
    */
-  show<T extends Block>(block: T, place: ServerPlace | undefined): T {
-    if (place === undefined) return block;
+  show<T extends Block>(
+    block: T,
+    { computer, server }: Partial<ServerPlace>,
+  ): T {
+    if (computer === undefined || server === undefined) return block;
+    const place = { computer, server };
     const { type, uri, resource } = block;
     if (type === "resource_link" && typeof uri === "string") {
       return { ...block, uri: this.#link(place, uri) };

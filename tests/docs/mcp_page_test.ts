@@ -207,3 +207,17 @@ Deno.test("the page's server.json is one that the registry of MCP takes, and lea
     assert(await status({ [header.name]: key }) !== 401);
   }
 });
+
+Deno.test("every test that the page's table names is there", async () => {
+  const page = await Deno.readTextFile(
+    new URL("../../docs/mcp.md", import.meta.url),
+  );
+  const named = [...page.matchAll(/`(tests\/[^`]+)`/g)];
+  assert(named.length > 10);
+  for (const [, file = ""] of named) {
+    const { isFile } = await Deno.stat(
+      new URL(`../../${file}`, import.meta.url),
+    );
+    assert(isFile, file);
+  }
+});

@@ -140,7 +140,9 @@ export async function askedRounds(
     if (round > MAX_ROUNDS) {
       throw new UnansweredError(`it asked ${MAX_ROUNDS} times`);
     }
-    const { inputRequests = {}, requestState } = result;
+    const { inputRequests, requestState } = result;
+    // A question has one of the two; without both its type is a mistake.
+    if (inputRequests === undefined && requestState === undefined) break;
     const asked = isRecord(inputRequests) ? inputRequests : {};
     const inputResponses = await answersTo(asked, answer, signal);
     const hasAnswers = Object.keys(inputResponses).length > 0;

@@ -1,5 +1,5 @@
 import type { NodeTunnel } from "../../../server/cluster/cluster_offices.ts";
-import { type ClusterMember, Tally } from "../../../server/shared/cluster.ts";
+import { type ClusterMember, ClusterCounts } from "../../../server/shared/cluster.ts";
 
 /** A node that has always joined. */
 export const fakeMember = (
@@ -11,7 +11,7 @@ export const fakeMember = (
   others: tunnel,
   status: () => ({ node: "", leaseMs: 0, redis: "connected", nodes: 0 }),
   figures: () => ({
-    ...new Tally(),
+    ...new ClusterCounts(),
     ...tunnel.counts,
     queuedBytes: 0,
     homes: 0,

@@ -1,4 +1,9 @@
-import { assert, assertEquals } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import type { SmcpAgent } from "../../../agent/mod.ts";
 import { McpGateway } from "../../../mcp/gateway.ts";
 import { TaskTable } from "../../../mcp/tasks/task_table.ts";
@@ -10,6 +15,7 @@ import type { Trouble } from "../../../mcp/office/followed_agent.ts";
 import { OfficeView } from "../../../mcp/office/office_view.ts";
 import { createQuestionStates } from "../../../mcp/office/questions.ts";
 import { instructionsOf } from "../../../mcp/office/server.ts";
+import { writeInstructions } from "../../../mcp/office/server_instructions.ts";
 import {
   type Admitted,
   type OfficeMcpOptions,
@@ -254,4 +260,21 @@ Deno.test("a session counts while it opens, and no more where that fails", async
   await sessions.close();
   assertEquals(sessions.size, 0);
   view.close();
+});
+
+Deno.test("writeInstructions() gives each MCP server its part, all of them a bound, and names those that do not fit", () => {
+  const texts = Array.from({ length: 9 }, (_, at) => ({
+    computer: "pc",
+    mcp_server: `s${at}`,
+    text: at === 0 ? ` short \n` : "😀".repeat(3_000),
+  }));
+  const text = writeInstructions(texts);
+  assertStringIncludes(
+    text,
+    "From the MCP server s0 of pc, whose own names of tools have no prefix:\nshort\n",
+  );
+  assert(text.isWellFormed() && text.length < 21_500, `${text.length}`);
+  assertEquals(text.split("more characters]").length - 1, 5);
+  assertMatch(text, /do not fit here: s6 of pc, s7 of pc, s8 of pc\.$/);
+  assertEquals(writeInstructions([]), "");
 });

@@ -97,7 +97,7 @@ Deno.test("Links shows what it does not know as it is", () => {
     ]
   ) assertEquals(links.show(block, place), block);
   const link = { type: "resource_link", uri: "x:y" };
-  assertEquals(links.show(link, undefined), link);
+  assertEquals(links.show(link, { computer: "pc" }), link);
 });
 
 Deno.test("withPageUris() renames pages under all keys that hosts read, and nothing else", () => {

@@ -13,9 +13,9 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { z } from "zod";
-import { rawServer } from "../../support/computer/raw_server.ts";
-import { ERAS, sdkClient } from "../../support/mcp/clients.ts";
-import { serveOffice } from "../../support/mcp/gateway.ts";
+import { rawServer } from "../../../support/computer/raw_server.ts";
+import { ERAS, sdkClient } from "../../../support/mcp/clients.ts";
+import { serveOffice } from "../../../support/mcp/gateway.ts";
 
 const inputSchema = { type: "object" };
 const PAGE = "ui://notes/page.html";

@@ -1,15 +1,15 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Client, type Tool } from "@modelcontextprotocol/client";
-import { linkTo } from "../../../mcp/resources/uris.ts";
-import { everything } from "../../support/computer/mcp_servers.ts";
+import { linkTo } from "../../../../mcp/resources/uris.ts";
+import { everything } from "../../../support/computer/mcp_servers.ts";
 import {
   ChildTransport,
   CLIENTS,
   connectV1,
   ERAS,
   sdkClient,
-} from "../../support/mcp/clients.ts";
-import { serveOffice } from "../../support/mcp/gateway.ts";
+} from "../../../support/mcp/clients.ts";
+import { serveOffice } from "../../../support/mcp/gateway.ts";
 
 const FILE = "data:text/plain,a%20text%20that%20is%20packed";
 
