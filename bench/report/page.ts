@@ -52,7 +52,7 @@ export const TABLES: { readonly [P in Part]: (found: Found[P]) => string } = {
 
 /** Writes the page. */
 export function renderPage(report: Report): string {
-  const { relay, ends, cluster, platforms } = report.parts;
+  const { relay, ends, mcp, cluster, platforms } = report.parts;
   return [
     "# Performance",
     "<!-- Written by `deno task bench`: edit bench/report. -->",
@@ -67,6 +67,13 @@ export function renderPage(report: Report): string {
         "## Agent, Server and Computer",
         "`echo` of `@modelcontextprotocol/server-everything`, a child process over stdio: called by the MCP SDK's own client, and by an Agent over a Server at a Computer, each a process of its own or all in one. One call at a time, each way in turn, the median of rounds' medians. The answer has the size of the argument.",
         block(endsTable(ends.found)),
+      ]
+      : [],
+    ...mcp
+      ? [
+        "## An office over MCP",
+        "Other programs that serve an MCP server of stdio over HTTP, each started as its page says, with the same server behind it, a Node program of its own: CPU of a call in all processes, also that server's; ratios to the first. `supergateway` and the sessions of its clients start a server each.",
+        block(mcpTable(mcp.found)),
       ]
       : [],
     ...cluster

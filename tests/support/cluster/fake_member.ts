@@ -1,5 +1,8 @@
 import type { NodeTunnel } from "../../../server/cluster/cluster_offices.ts";
-import { type ClusterMember, ClusterCounts } from "../../../server/shared/cluster.ts";
+import {
+  ClusterCounts,
+  type ClusterMember,
+} from "../../../server/shared/cluster.ts";
 
 /** A node that has always joined. */
 export const fakeMember = (
