@@ -46,7 +46,7 @@ Deno.test("the server routes all client events, request and answer unchanged (pr
   await using server = createSmcpServer();
   const { url } = await server.listen();
   await using pair = await rawPair(url);
-  assertEquals(ROUTED.length, 14);
+  assertEquals(ROUTED.length, 17);
   for (const event of ROUTED) {
     let seen: unknown;
     const answer = { content: [], event, nested: { list: [1, "2", null] } };
