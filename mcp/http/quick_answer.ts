@@ -10,6 +10,7 @@
 import { Buffer } from "node:buffer";
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
+import { RpcError } from "./guards.ts";
 import { COMMENT, eventOf, eventsOf, STREAM_HEADERS } from "./kept_alive.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
 
@@ -88,8 +89,18 @@ export class QuickAnswer {
 
   /** Sends the result, and ends. */
   send(result: object): void {
+    this.#answer({ result, jsonrpc: "2.0", id: this.#id });
+  }
+
+  /** Sends an error in place of a result, and ends. */
+  fail(message: string): void {
+    const error = { code: RpcError.REFUSED, message };
+    this.#answer({ error, jsonrpc: "2.0", id: this.#id });
+  }
+
+  #answer(answer: object): void {
     if (this.isOver) return;
-    const text = JSON.stringify({ result, jsonrpc: "2.0", id: this.#id });
+    const text = JSON.stringify(answer);
     const outgoing = this.#outgoing;
     if (outgoing.headersSent) return void outgoing.end(eventOf(text));
     outgoing.writeHead(200, {

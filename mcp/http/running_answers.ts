@@ -87,7 +87,7 @@ export class RunningAnswers {
       const id = cancelledBy(message as JSONRPCMessage);
       if (id === undefined) continue;
       for (const { call } of this.#calls.filter((each) => each.id === id)) {
-        call.cancel("The client has cancelled the request");
+        call.cancel("It was cancelled");
       }
     }
   }
@@ -150,7 +150,7 @@ export class RunningAnswers {
       if (handedOver) return await handedOver;
       const schema = outputSchemaOf(this.#parts, params.name);
       const isPlain = result && isPlainResult(result, schema);
-      if (call.isCancelled) answer.end();
+      if (call.whyCancelled !== undefined) answer.fail(call.whyCancelled);
       else if (isPlain) answer.send(this.#encode(result));
       else await relay(running, call);
     } finally {

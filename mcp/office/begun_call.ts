@@ -79,9 +79,10 @@ export class BegunCall {
     return this.#taken.promise;
   }
 
-  /** Whether it was cancelled. */
-  get isCancelled(): boolean {
-    return this.#abort.signal.aborted;
+  /** Why it was cancelled, if it was. */
+  get whyCancelled(): string | undefined {
+    const { aborted, reason } = this.#abort.signal;
+    return aborted ? reason.message : undefined;
   }
 
   /** Cancels it. */

@@ -276,11 +276,11 @@ export async function startSlowOffice(
       gateway: (host) => {
         const made = makeGateway(host);
         const handle = made.handle.bind(made);
-        made.handle = (request, caller) => {
+        made.handle = (request, ...more) => {
           methods.push(request.headers.get("mcp-method"));
           asked.resolve();
           asked = Promise.withResolvers();
-          return handle(request, caller);
+          return handle(request, ...more);
         };
         return made;
       },

@@ -422,6 +422,13 @@ Deno.test("a request that the quick door leaves to the app is counted once", asy
   assert(answered >= 19, `${answered}`);
 });
 
+/** The answer to a request that was ended. */
+const failed = (message: string) => ({
+  jsonrpc: "2.0",
+  id: 7,
+  error: { code: -32000, message },
+});
+
 for (const [way, more] of Object.entries(WAYS)) {
   Deno.test(`${way}: a cancellation ends the calls of its id, and so does the end of the session`, async () => {
     await using served = await startGateway({ servers: fixture() });
@@ -445,7 +452,7 @@ for (const [way, more] of Object.entries(WAYS)) {
     assertEquals(cancelled.status, 202);
     await isCancelled(client.call("pc__slow_aborted"));
     await post(served.url, { method: "DELETE", headers });
-    assertEquals((await running)?.messages, []);
+    assertEquals((await running)?.messages, [failed("It was cancelled")]);
     await client.terminate();
   });
 
@@ -460,7 +467,7 @@ for (const [way, more] of Object.entries(WAYS)) {
     await client.call("pc__slow_began");
     await post(served.url, { method: "DELETE", headers });
     await isCancelled(client.call("pc__slow_aborted"));
-    assertEquals((await running).messages, []);
+    assertEquals((await running).messages, [failed("The session has ended")]);
     await client.terminate();
   });
 

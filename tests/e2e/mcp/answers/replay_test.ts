@@ -169,14 +169,15 @@ Deno.test("an id that no event has is refused; before 2025-11-25 no event is wit
 Deno.test("no stream ends without an answer, after which clients would open it again: cancelled requests and ended sessions have one", async () => {
   await using served = await startGateway();
   const session = await openSession(served.url);
-  const lastOf = async (response: Promise<Response>) => {
-    const all = await Array.fromAsync(eventsOf(await response));
+  const lastOf = async (response: Response) => {
+    const all = await Array.fromAsync(eventsOf(response));
     const { id, error } = all.at(-1)?.message ?? {};
     return [id, error?.message];
   };
-  const cancelled = lastOf(session.call(1, "pc__slow"));
-  const ended = lastOf(session.call(2, "pc__slow"));
+  const calling = [1, 2].map((id) => session.call(id, "pc__slow"));
   await served.holds(2);
+  // Their streams begin while they run.
+  const [cancelled, ended] = (await Promise.all(calling)).map(lastOf);
   await (await session.notify("notifications/cancelled", { requestId: 1 }))
     .text();
   assertEquals(await cancelled, [1, "It was cancelled"]);
