@@ -332,7 +332,7 @@ const FAILED: readonly [
     2,
     'argument "count" is "many", expected a whole number\n',
   ],
-  [["call", "echo", "--params", "{"], TOOLS, 2, "--params is not JSON: "],
+  [["call", "echo", "--params", "{"], TOOLS, 2, "--params is not JSON"],
   [["call", "echo", "--params", "[]"], TOOLS, 2, "--params is no JSON object"],
   [
     ["call", "echo", "--params", "@/no/such"],

@@ -96,7 +96,7 @@ Deno.test("an operator asks a Computer without an Agent, as its version has it; 
 Deno.test("what a Computer does not answer well is a problem: none, a bad field, an error, no answer, too many, too late", async () => {
   await using office = await served({
     limits: { callsPerAgent: 1 },
-    requestTimeoutMs: 50,
+    requestTimeoutMs: 1_000,
   });
   const { get, post, computer } = office;
   const elsewhere = ["/offices/north/computers/no", "/offices/no/computers/pc"];
