@@ -24,12 +24,15 @@ import {
 import type { TaskTable } from "./task_table.ts";
 
 /** No client can write such a URI by itself, and so listen to tasks of others. */
-const PREFIX = `a2c-task:${crypto.randomUUID()}:`;
+let prefix: string | undefined;
+
+/** Made when it is needed first: Cloudflare has no random values while modules load. */
+const prefixOf = (): string => prefix ??= `a2c-task:${crypto.randomUUID()}:`;
 
 /** Makes the event that the MCP SDK passes on for a task. */
 export const taskEvent = (task: DescribedTask): ServerEvent => ({
   kind: "resource_updated",
-  uri: `${PREFIX}${task.taskId}`,
+  uri: `${prefixOf()}${task.taskId}`,
   params: { ...task },
 });
 
@@ -59,7 +62,7 @@ export function listenForTasks(
   const { resourceSubscriptions: others } = notifications;
   notifications.resourceSubscriptions = [
     ...(Array.isArray(others) ? others : []),
-    ...own.map((id) => `${PREFIX}${id}`),
+    ...own.map((id) => `${prefixOf()}${id}`),
   ];
   return { ...message, params: { ...params, notifications } };
 }
@@ -101,7 +104,7 @@ function acknowledged(
     params?.notifications,
   );
   const uris: unknown[] = resourceSubscriptions ?? [];
-  const taskIds = uris.filter(isOwn).map((uri) => uri.slice(PREFIX.length));
+  const taskIds = uris.filter(isOwn).map((uri) => uri.slice(prefixOf().length));
   if (taskIds.length === 0) return [message];
   const others = uris.filter((uri) => !isOwn(uri));
   if (others.length > 0) notifications.resourceSubscriptions = others;
@@ -118,7 +121,7 @@ function acknowledged(
 }
 
 const isOwn = (uri: unknown): uri is string =>
-  typeof uri === "string" && uri.startsWith(PREFIX);
+  typeof uri === "string" && uri.startsWith(prefixOf());
 
 /** Makes the answer of JSON-RPC to a request that has failed. */
 export const errorAnswer = (
