@@ -23,10 +23,10 @@ import {
 } from "./extension.ts";
 import type { TaskTable } from "./task_table.ts";
 
-/** No client can write such a URI by itself, and so listen to tasks of others. */
+/** Made when it is needed first: Cloudflare has no random values while modules load. */
 let prefix: string | undefined;
 
-/** Made when it is needed first: Cloudflare has no random values while modules load. */
+/** Begins URIs that no client can write by itself, and so listen to tasks of others. */
 const prefixOf = (): string => prefix ??= `a2c-task:${crypto.randomUUID()}:`;
 
 /** Makes the event that the MCP SDK passes on for a task. */
