@@ -4,6 +4,7 @@
  * @module
  */
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { ComputerChoice } from "./computer_choice.ts";
 import type { InProcessConnection } from "./in_process.ts";
 
 /**
@@ -76,6 +77,15 @@ export interface GatewayCaller {
   readonly office: string;
   /** Who it is authenticated as; absent without authentication. */
   readonly principal?: string;
+  /** The sign-in of a person by which it may; sessions and tasks are those of one. */
+  readonly grant?: CallerGrant;
+}
+
+/** What a person has allowed a program. */
+export interface CallerGrant {
+  readonly id: string;
+  /** The Computers that it may use; a client's query can only narrow them. */
+  readonly computers: ComputerChoice;
 }
 
 /** Why a gateway keeps a seat. */

@@ -1,0 +1,104 @@
+/**
+ * The contract between a Server and its sign-in, which is loaded only where it is switched on.
+ *
+ * @module
+ */
+import type { Hono } from "hono";
+import type { ComputerChoice } from "../../shared/computer_choice.ts";
+import type { CallerGrant } from "../../shared/gateway.ts";
+import type { SmcpEnv } from "../http/http_app.ts";
+import type { Credentials, Refused } from "../auth/authenticator.ts";
+import type { AuditEvent } from "../shared/audit.ts";
+import type { Identity } from "../shared/identity.ts";
+
+/** Makes the sign-in of a Server: the option `signIn`. */
+export type StartSignIn = (host: SignInHost) => SignIn;
+
+/** What a Server gives its sign-in. */
+export interface SignInHost {
+  /** The path of the gateway, such as `/mcp`. */
+  readonly gatewayPath: string;
+  /** The URL by which clients reach the Server, which is the issuer; `undefined` until it listens on loopback. */
+  issuer(): string | undefined;
+  /** Number of trusted proxies, and the address of a request: whose failures are counted. */
+  readonly proxies: number;
+  /** Judges the credentials that a person typed; absent where the Server has no authenticator. */
+  readonly authenticate?: (
+    credentials: Credentials,
+  ) => Promise<Identity | Refused>;
+  /** Finds the identity of a key again by what is kept of it; absent without an authenticator. */
+  readonly find?: (kept: KeptKey) => Promise<Identity | Refused>;
+  /** Returns the names of the Computers in an office now, sorted. */
+  computersOf(office: string): Promise<readonly string[]>;
+  /** Returns the Agent that has the seat of an office, unless it is the gateway's. */
+  agentOf(office: string): Promise<string | undefined>;
+  /** Ends open requests, sessions and tasks of grants that have ended. */
+  recheck(): Promise<void>;
+  /** Writes a line of the audit log. */
+  readonly audit: (event: AuditEvent) => void;
+}
+
+/** What is kept of a key. */
+export interface KeptKey {
+  readonly principal: string;
+  /** In hexadecimal. */
+  readonly sha256: string;
+}
+
+/** Who a token of a sign-in lets in. */
+export interface SignedIn {
+  /** Its principal is that of the key; it ends with the grant. */
+  readonly identity: Identity;
+  readonly office: string;
+  readonly grant: CallerGrant;
+}
+
+/** The sign-in of a Server. */
+export interface SignIn {
+  /** Adds the metadata, `/authorize`, `/token`, `/register` and `/revoke`. */
+  mount(app: Hono<SmcpEnv>): void;
+  /**
+   * Decides about a token at a resource.
+   *
+   * @param office of the resource; `undefined` at the gateway's bare path
+   * @returns `undefined` for what is no token of a sign-in
+   */
+  admit(
+    token: string,
+    office: string | undefined,
+  ): Promise<SignedIn | Refused> | undefined;
+  /** Checks an identity of {@linkcode SignedIn} again; `undefined` for that of another. */
+  refresh(identity: Identity): Promise<Identity | Refused> | undefined;
+  /** Makes the challenge of a 401 at a resource. */
+  challenge(office: string | undefined, hadCredentials: boolean): string;
+  /** Returns the grants, newest first. */
+  grants(): Promise<readonly GrantView[]>;
+  /**
+   * Ends grants.
+   *
+   * @param by the operator's principal
+   * @param which returns whether a grant is to end
+   * @returns those that ended
+   */
+  end(
+    by: string,
+    which: (grant: GrantView) => boolean,
+  ): Promise<readonly GrantView[]>;
+  close(): Promise<void>;
+}
+
+/** A grant as operators see it; times in ISO 8601. */
+export interface GrantView {
+  readonly id: string;
+  /** Whose key or account allowed it. */
+  readonly principal: string;
+  readonly office: string;
+  /** The program's name, as it states it. */
+  readonly program: string;
+  /** The host that vouches for the name. */
+  readonly vouched_by?: string;
+  readonly computers: ComputerChoice;
+  readonly since: string;
+  readonly used: string;
+  readonly expires: string;
+}
