@@ -76,15 +76,21 @@ export interface SignIn {
   /**
    * Ends grants.
    *
-   * @param by the operator's principal
    * @param which returns whether a grant is to end
    * @returns those that ended
    */
   end(
-    by: string,
+    order: EndOrder,
     which: (grant: GrantView) => boolean,
   ): Promise<readonly GrantView[]>;
   close(): Promise<void>;
+}
+
+/** Who ends grants, and why, for the audit log. */
+export interface EndOrder {
+  /** The operator's principal. */
+  readonly by: string;
+  readonly reason: string;
 }
 
 /** A grant as operators see it; times in ISO 8601. */
