@@ -71,6 +71,8 @@ export interface SignIn {
   refresh(identity: Identity): Promise<Identity | Refused> | undefined;
   /** Makes the challenge of a 401 at a resource. */
   challenge(office: string | undefined, hadCredentials: boolean): string;
+  /** Returns the URL that a program signs in at, where its person chooses the office; `undefined` while there is no issuer. */
+  url(): string | undefined;
   /** Returns the grants, newest first. */
   grants(): Promise<readonly GrantView[]>;
   /**
