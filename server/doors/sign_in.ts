@@ -74,20 +74,28 @@ export interface SignIn {
   refresh(identity: Identity): Promise<Identity | Refused> | undefined;
   /** Makes the challenge of a 401 at a resource. */
   challenge(office: string | undefined, hadCredentials: boolean): string;
+  /** Returns the URL that a program signs in at, where its person chooses the office; `undefined` while there is no issuer. */
+  url(): string | undefined;
   /** Returns the grants, newest first. */
   grants(): Promise<readonly GrantView[]>;
   /**
    * Ends grants.
    *
-   * @param by the operator's principal
    * @param which returns whether a grant is to end
    * @returns those that ended
    */
   end(
-    by: string,
+    order: EndOrder,
     which: (grant: GrantView) => boolean,
   ): Promise<readonly GrantView[]>;
   close(): Promise<void>;
+}
+
+/** Who ends grants, and why, for the audit log. */
+export interface EndOrder {
+  /** The operator's principal. */
+  readonly by: string;
+  readonly reason: string;
 }
 
 /** A grant as operators see it; times in ISO 8601. */

@@ -120,8 +120,22 @@ type Throttled = { readonly omitted?: number };
 /** A client that may have a seat, and why its request was refused or its session ended. */
 type Reasoned = { reason: string } & AuditParty & Partial<MemberSeat>;
 
+/** Why a request was refused that belongs to no session. */
+type Refusal = { reason: string; address: string };
+
 /** What an operator has done, and why. */
 type Ordered = { by: string; reason: string };
+
+/** A program that uses an office by a sign-in, or asks for one. */
+interface SignInParty {
+  readonly office: string;
+  /** Whose key or account it is. */
+  readonly principal: string;
+  /** The program's name, as it states it. */
+  readonly program: string;
+  /** The host that vouches for the name. */
+  readonly vouched_by?: string;
+}
 
 /** The fields of each line of the audit log, by its event. */
 export interface AuditLines {
@@ -162,6 +176,18 @@ export interface AuditLines {
     & CallEnd;
   /** An operator refuses a key, or the holder of tokens, until the Server reads its keys again. */
   key_revoked: Ordered & { principal: string };
+  /** A person allowed a program to use an office, which made a grant. */
+  sign_in_allowed: { grant: string; address: string } & SignInParty;
+  /** A person refused a program; who that was is unknown. */
+  sign_in_denied: { address: string } & Partial<SignInParty>;
+  /** A step of a sign-in was refused, such as a wrong key, or a request for a token. */
+  sign_in_refused: Refusal & Partial<SignInParty> & Throttled;
+  /** A code or a refresh token was used again after its time, which ends its grant. */
+  token_reused:
+    & { grant: string; token: "code" | "refresh token" }
+    & SignInParty;
+  /** A grant ended, and why; with the operator's reason where one ended it. */
+  grant_ended: { grant: string; why: string } & Partial<Ordered> & SignInParty;
   /** A tool call ended; see {@linkcode AuditedCall}. */
   tool_call: AuditedCall;
   /** Contents were read, or a prompt was got; see {@linkcode AuditedRead}. */
@@ -193,6 +219,8 @@ interface AuditedRequest extends NamedRequest, CallEnd {
   readonly principal?: string;
   /** Behind a gateway's Agent, the client's program, by its own claim. */
   readonly client?: string;
+  /** The sign-in by which that has called. */
+  readonly grant?: string;
   /** Milliseconds from its arrival to its answer. */
   readonly ms: number;
   /** Only where payloads are switched on. */
@@ -229,6 +257,7 @@ const logger: Logger = getLogger(category);
 const WARNINGS: ReadonlySet<AuditEvent["event"]> = new Set([
   ...["handshake_refused", "tls_failed", "join_refused"] as const,
   ...["access_refused", "limit_hit", "packet_refused"] as const,
+  ...["sign_in_refused", "token_reused"] as const,
 ]);
 
 /** Writes one line of the audit log; all of them are written here. */
