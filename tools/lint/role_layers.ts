@@ -44,6 +44,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   server: [
     "shared",
+    "sign_in/grant.ts",
     "office",
     "shared/cluster.ts",
     "wire",
@@ -60,6 +61,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "cluster",
     "http",
     "doors",
+    "sign_in",
     "operator/event_pages.ts",
     "operator/event_feed.ts",
     "operator",
