@@ -138,4 +138,6 @@ export interface CallSource {
   readonly principal?: string;
   /** Name and version of its program, as the program itself states them. */
   readonly client?: string;
+  /** The id of the sign-in by which it calls. */
+  readonly grant?: string;
 }

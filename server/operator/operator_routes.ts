@@ -145,6 +145,7 @@ export class OperatorRoutes {
       api: this.#api,
       signal: gone.signal,
       param: (name) => c.req.param(name) ?? "",
+      query: (name) => c.req.query(name),
       async body(schema, size) {
         const most = size === "message" ? maxMessageBytes : MAX_BODY_BYTES;
         const data = await readJson(incoming, most);

@@ -45,6 +45,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   server: [
     "shared",
     "sign_in/grant.ts",
+    "sign_in/secret.ts",
     "office",
     "shared/cluster.ts",
     "wire",
