@@ -144,6 +144,7 @@ export class SignInBench {
       code_challenge_method: "S256",
       resource: `${ISSUER}/mcp/home`,
       state: "s+1 /ü",
+      scope: "office offline_access",
       ...over,
     };
     const query = new URLSearchParams();
