@@ -139,10 +139,8 @@ function grantList(items, end) {
     },
   });
   const heads = ["Program", ...COLUMNS, h("td")];
-  return {
-    elements: [bar(), dataTable({ "aria-label": "Sign-ins" }, heads, body)],
-    draw,
-  };
+  const props = { class: "cards sign-ins", "aria-label": "Sign-ins" };
+  return { elements: [bar(), dataTable(props, heads, body)], draw };
 }
 
 /** What stands for a name where a program has none. */
@@ -195,7 +193,7 @@ const COLUMNS = [
   ["Office", ({ office }) => link(["offices", office], office), ""],
   ["Key", ({ principal }) => principal],
   ["Computers", ({ computers }) => h("bdi", choiceText(computers)), "long"],
-  ["Since", ({ since }) => timeOf(since), "number"],
-  ["Last used", ({ used }) => timeOf(used), "number"],
-  ["Expires", ({ expires }) => timeOf(expires), "number"],
+  ["Since", ({ since }) => timeOf(since), ""],
+  ["Last used", ({ used }) => timeOf(used), ""],
+  ["Expires", ({ expires }) => timeOf(expires), ""],
 ];
