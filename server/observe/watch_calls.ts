@@ -147,12 +147,14 @@ export const auditCalls = (payloads: boolean): CallObserver => (call) => {
   const read = READS[event] && describeRead(event, payload, READS[event]);
   if (!read && event !== TOOL_CALL_EVENT) return () => {};
   const { identity } = agent.peer;
-  const { principal, client }: CallSource = identity?.caller ?? identity ?? {};
+  const { principal, client, grant }: CallSource = identity?.caller ??
+    identity ?? {};
   const common = {
     office: agent.office,
     agent: agent.name,
     ...(principal !== undefined && { principal }),
     ...(client !== undefined && { client }),
+    ...(grant !== undefined && { grant }),
     computer: about.computer,
     req_id: about.req_id,
   };

@@ -219,6 +219,8 @@ interface AuditedRequest extends NamedRequest, CallEnd {
   readonly principal?: string;
   /** Behind a gateway's Agent, the client's program, by its own claim. */
   readonly client?: string;
+  /** The sign-in by which that has called. */
+  readonly grant?: string;
   /** Milliseconds from its arrival to its answer. */
   readonly ms: number;
   /** Only where payloads are switched on. */

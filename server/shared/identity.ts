@@ -48,6 +48,7 @@ export const IDENTITY_NAMES = {
   caller: {
     principal: true,
     client: true,
+    grant: true,
   } satisfies NamesOf<CallSource>,
 } satisfies NamesOf<Identity>;
 
