@@ -19,9 +19,6 @@ import { type AccessClaims, isSeal, type Seals } from "./seals.ts";
 /** Milliseconds after which a grant ends that nothing has renewed. */
 const IDLE_MS = 30 * 86_400_000;
 
-/** A use is noted at most so often. */
-const TOUCH_MS = 60_000;
-
 /** The most tokens that are known to be sealed here: opening one takes longer than all else. */
 const MAX_OPENED = 1000;
 
@@ -53,15 +50,10 @@ export class Grants {
   readonly #opened = new Map<string, AccessClaims>();
   /** The ids of the grants behind identities. */
   readonly #ids = new WeakMap<Identity, string>();
-  /** When the use of a grant was noted. */
-  readonly #touched = new Map<string, number>();
 
   constructor(parts: SignInParts) {
     this.#parts = parts;
-    parts.store.onEnded?.((id) => {
-      this.#touched.delete(id);
-      void parts.host.recheck();
-    });
+    parts.store.onEnded?.(() => void parts.host.recheck());
   }
 
   /** Decides about a token at a resource; `undefined` for what is no token of a sign-in. */
@@ -102,7 +94,6 @@ export class Grants {
   ): Promise<boolean> {
     const { host, store } = this.#parts;
     const ended = await store.endGrant(id);
-    this.#touched.delete(id);
     if (ended === undefined) return false;
     host.audit({
       event: "grant_ended",
@@ -156,10 +147,7 @@ export class Grants {
     const found = await this.alive(claims.grant);
     if (found === undefined) return ENDED;
     const { grant: { id, office: granted, computers }, identity } = found;
-    if (now - (this.#touched.get(id) ?? 0) >= TOUCH_MS) {
-      this.#touched.set(id, now);
-      await store.touch(id, now);
-    }
+    await store.touch(id, now);
     return { identity, office: granted, grant: { id, computers } };
   }
 
