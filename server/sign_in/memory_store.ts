@@ -4,9 +4,7 @@
  * @module
  */
 import type { Grant, PendingCode, SignInStore, UsedGrant } from "./grant.ts";
-
-/** How long is known which code made a grant. */
-const USED_CODE_MS = 600_000;
+import { CODE_KEPT_MS } from "./secret.ts";
 
 /** The most codes at a time; then the oldest goes. */
 const MAX_CODES = 10_000;
@@ -38,7 +36,7 @@ class MemoryStore implements SignInStore {
   putGrant(grant: Grant, codeHash: string): Promise<void> {
     dropEnded(this.#used, ({ until }) => until);
     dropEnded(this.#grants, ({ expiresAt }) => expiresAt);
-    const until = Date.now() + USED_CODE_MS;
+    const until = Date.now() + CODE_KEPT_MS;
     this.#used.set(codeHash, { id: grant.id, until });
     dropOldest(this.#used);
     this.#grants.set(grant.id, { ...grant, usedAt: grant.createdAt });
