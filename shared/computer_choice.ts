@@ -24,3 +24,17 @@ export function choosing(
   const except = new Set(choice.except);
   return (computer) => !except.has(computer);
 }
+
+/** The most names in the text of a choice. */
+const MAX_NAMES = 5;
+
+/** Writes a choice in a few words, such as `all but laptop`. */
+export function choiceText(choice: ComputerChoice): string {
+  const isSome = "only" in choice;
+  const names = isSome ? choice.only : choice.except;
+  if (names.length === 0) return isSome ? "none" : "all";
+  const left = names.length - MAX_NAMES;
+  const more = left > 0 ? ` and ${left} more` : "";
+  const shown = names.slice(0, MAX_NAMES).join(", ") + more;
+  return isSome ? shown : `all but ${shown}`;
+}

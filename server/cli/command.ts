@@ -88,6 +88,7 @@ export function serverCommand(
   addService(program, serverService);
   addViews(program);
   addChanges(program);
+  addGrants(program);
   addKeys(program);
   addCompletion(program, printContent);
   return program;
@@ -215,6 +216,41 @@ function addChanges(program: Command): void {
     );
 }
 
+const loadGrants = () => import("./grants.ts");
+
+/** Adds the commands for programs that signed in. */
+function addGrants(program: Command): void {
+  // None is of the environment: SMCP_OFFICE is that of clients, and would end what nobody named.
+  const key = () =>
+    new Option(
+      "--key <id>",
+      "those of this key: its id, or a whole principal such as jwt:ada",
+    );
+  const office = () => new Option("--office <office>", "those of this office");
+  const grants = operatorCommand(
+    program,
+    "grants",
+    "List the programs that signed in, or end that",
+    "smcp-server grants --office home",
+    "smcp-server grants end --key laptop",
+  ).addOption(office()).addOption(key()).addOption(json())
+    .allowExcessArguments(false)
+    // Those of `end` have the same names.
+    .enablePositionalOptions()
+    .action(async (flags) => (await loadGrants()).grants(flags));
+  operatorCommand(
+    grants,
+    "end",
+    "End a sign-in, or all of a key or an office: the program has to ask again",
+    "smcp-server grants end 5f0c9a --reason 'the laptop is lost'",
+    "smcp-server grants end --office home",
+  ).argument("[id]", "its id, as `grants` shows it")
+    .addOption(key())
+    .addOption(office())
+    .addOption(reason("the reason, for the audit log"))
+    .action(async (id, flags) => (await loadGrants()).endGrants(id, flags));
+}
+
 const loadKeys = () => import("./keys.ts");
 
 const keysFile = (): Option =>
@@ -283,8 +319,8 @@ function addKeyAdd(key: Command): void {
     .action(async (id, flags) => (await loadKeys()).keyAdd(id, flags));
 }
 
-const reason = (): Option =>
-  flag("--reason <text>", "the reason that members get")
+const reason = (text = "the reason that members get"): Option =>
+  flag("--reason <text>", text)
     .default("no reason was given");
 
 const json = (): Option => flag("--json", "print JSON");

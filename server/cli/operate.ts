@@ -23,7 +23,7 @@ import * as schemas from "../operator/schemas.ts";
 import { endText } from "../shared/audit.ts";
 
 /** Flags of commands that show something. */
-interface ShowFlags extends OperatorFlags {
+export interface ShowFlags extends OperatorFlags {
   /** Whether to print JSON. */
   readonly json?: true;
 }
@@ -74,7 +74,7 @@ export async function calls(office: string, flags: ShowFlags): Promise<void> {
 }
 
 /** Reads a list, and warns of nodes whose part is missing. */
-async function read<S extends z.ZodMiniType<MissingNodes>>(
+export async function read<S extends z.ZodMiniType<MissingNodes>>(
   flags: OperatorFlags,
   path: string,
   schema: S,
@@ -90,8 +90,12 @@ async function read<S extends z.ZodMiniType<MissingNodes>>(
 const officePath = (office: string, rest: string): string =>
   `/offices/${encodedName(office)}/${rest}`;
 
-/** @throws {UsageError} for an invalid name, which a URL could not carry */
-function encodedName(office: string): string {
+/**
+ * Returns a name as a part of a URL.
+ *
+ * @throws {UsageError} for an invalid name, which a URL could not carry
+ */
+export function encodedName(office: string): string {
   if (isOfficeName(office)) return encodeURIComponent(office);
   throw new UsageError(
     `invalid office name ${
@@ -235,7 +239,7 @@ export const missingNodes = (
   );
 
 /** Flags of commands that change something. */
-interface ChangeFlags extends OperatorFlags {
+export interface ChangeFlags extends OperatorFlags {
   /** The reason that the member gets. */
   readonly reason: string;
 }

@@ -48,11 +48,13 @@ interface ClusterNodeParts {
   readonly clock: Clock;
   /** Creates what carries events between offices. */
   readonly newTunnel: (node: TunnelNode) => NodeTunnel;
+  readonly signInStore: NonNullable<ClusterMember["signInStore"]>;
 }
 
 /** A server as a node of a cluster: one term after the other, each under an id of its own. */
 export class ClusterNode implements ClusterMember, TunnelNode {
   readonly name: string;
+  readonly signInStore: ClusterNodeParts["signInStore"];
   readonly #parts: ClusterNodeParts;
   readonly #log: NodeLog;
   readonly #tally = new ClusterCounts();
@@ -69,6 +71,7 @@ export class ClusterNode implements ClusterMember, TunnelNode {
   constructor(parts: ClusterNodeParts) {
     this.#parts = parts;
     this.name = parts.name;
+    this.signInStore = parts.signInStore;
     this.#log = new NodeLog(parts.place);
     this.#tunnel = parts.newTunnel(this);
   }

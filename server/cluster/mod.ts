@@ -113,6 +113,10 @@ export async function joinCluster(
       leaseMs,
       clock: systemClock,
       newTunnel: (node) => new ClusterOffices(node, leaseMs),
+      signInStore: async () => {
+        const { RedisSignInStore } = await import("./sign_in_store.ts");
+        return new RedisSignInStore(() => connectRedis(url, options.tls));
+      },
     }),
   );
 }

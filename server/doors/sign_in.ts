@@ -7,9 +7,10 @@ import type { Hono } from "hono";
 import type { ComputerChoice } from "../../shared/computer_choice.ts";
 import type { CallerGrant } from "../../shared/gateway.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
-import type { Credentials, Refused } from "../auth/authenticator.ts";
+import type { Credentials, KeptKey, Refused } from "../auth/authenticator.ts";
 import type { AuditEvent } from "../shared/audit.ts";
 import type { Identity } from "../shared/identity.ts";
+import type { SignInStore } from "../sign_in/grant.ts";
 
 /** Makes the sign-in of a Server: the option `signIn`. */
 export type StartSignIn = (host: SignInHost) => SignIn;
@@ -28,6 +29,8 @@ export interface SignInHost {
   ) => Promise<Identity | Refused>;
   /** Finds the identity of a key again by what is kept of it; absent without an authenticator. */
   readonly find?: (kept: KeptKey) => Promise<Identity | Refused>;
+  /** Opens the store that all nodes share, to be closed by the sign-in; absent where there is one node alone. */
+  readonly store?: () => Promise<SignInStore>;
   /** Returns the names of the Computers in an office now, sorted. */
   computersOf(office: string): Promise<readonly string[]>;
   /** Returns the Agent that has the seat of an office, unless it is the gateway's. */
@@ -36,13 +39,6 @@ export interface SignInHost {
   recheck(): Promise<void>;
   /** Writes a line of the audit log. */
   readonly audit: (event: AuditEvent) => void;
-}
-
-/** What is kept of a key. */
-export interface KeptKey {
-  readonly principal: string;
-  /** In hexadecimal. */
-  readonly sha256: string;
 }
 
 /** Who a token of a sign-in lets in. */
@@ -71,6 +67,8 @@ export interface SignIn {
   refresh(identity: Identity): Promise<Identity | Refused> | undefined;
   /** Makes the challenge of a 401 at a resource. */
   challenge(office: string | undefined, hadCredentials: boolean): string;
+  /** Returns the URL that a program signs in at, where its person chooses the office; `undefined` while there is no issuer. */
+  url(): string | undefined;
   /** Returns the grants, newest first. */
   grants(): Promise<readonly GrantView[]>;
   /**

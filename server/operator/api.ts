@@ -12,6 +12,7 @@ import type {
   ProtocolName,
 } from "../../protocol/mod.ts";
 import type { RequestParts } from "../http/gate.ts";
+import type { GrantView, SignIn } from "../doors/sign_in.ts";
 import type { SmcpServerStats } from "../observe/metrics.ts";
 import type { Call } from "../office/call.ts";
 import { agentName, type Member } from "../office/members.ts";
@@ -73,6 +74,8 @@ export interface ApiParts
   readonly feed: EventFeed;
   /** Has the events of this node for others. */
   readonly tap: EventTap;
+  /** Has the grants of programs, of all nodes; absent where sign-in is off. */
+  readonly signIns?: Pick<SignIn, "url" | "grants" | "end"> | undefined;
   /** Returns current counts. */
   stats(): SmcpServerStats;
   /** Checks the credentials of all sessions and streams again. */
@@ -178,7 +181,7 @@ export class OperatorApi {
 
   /** Counts what an operator may see; processes are shown to operators of all offices alone. */
   async status(operator: Operator): Promise<z.infer<typeof schemas.status>> {
-    const { version, since, protocols } = this.#parts;
+    const { version, since, protocols, signIns } = this.#parts;
     const { about, offices, process, others } = await this.#look(operator);
     return {
       ...about,
@@ -191,6 +194,7 @@ export class OperatorApi {
         ({ agent, computers }) => computers + (agent === null ? 0 : 1),
       ),
       pending_calls: sum(offices, ({ pending_calls }) => pending_calls),
+      ...(signIns && { sign_in: true }),
       ...(process && { process }),
       ...(process && others.size > 0 && {
         nodes: [...others].flatMap(([node, { process }]) =>
@@ -298,6 +302,59 @@ export class OperatorApi {
     throw problemOf(404, field, problem, fix);
   }
 
+  /**
+   * Lists the grants in the offices that an operator may see, the newest first. All nodes have the same.
+   *
+   * @param which those that are listed; default all
+   * @throws {ProblemError} 404 where sign-in is off
+   */
+  async grants(
+    operator: Operator,
+    which: GrantFilter,
+  ): Promise<z.infer<typeof schemas.grants>> {
+    const signIns = this.#signIns();
+    const url = signIns.url();
+    const grants = await signIns.grants();
+    return {
+      ...this.#about(),
+      ...(url !== undefined && { url }),
+      grants: grants.filter(grantsOf(operator, which)),
+    };
+  }
+
+  /**
+   * Ends grants in the offices that an operator may see: their programs have to sign in again.
+   *
+   * @param which one field, which names those that end
+   * @throws {ProblemError} 404 where none ended, or sign-in is off
+   */
+  async endGrants(
+    operator: Operator,
+    { reason, ...which }: z.infer<typeof schemas.endGrants>,
+  ): Promise<z.infer<typeof schemas.ended>> {
+    const order = { by: operator.principal, reason };
+    const ended = await this.#signIns().end(order, grantsOf(operator, which));
+    if (ended.length > 0) return { ...this.#about(), ended };
+    const [field = "id"] = Object.keys(which);
+    throw problemOf(
+      404,
+      field,
+      "no sign-in has it, or you may not see its office",
+      "take it from the list of grants; it may have ended meanwhile",
+    );
+  }
+
+  #signIns() {
+    const { signIns } = this.#parts;
+    if (signIns) return signIns;
+    throw problemOf(
+      404,
+      "sign-in",
+      "it is off on this Server",
+      "start the Server with --sign-in",
+    );
+  }
+
   /** Returns all that an operator may see, of this node and others. */
   async #look({ policy }: Operator) {
     const own = await this.#here.status({ policy });
@@ -324,6 +381,21 @@ export class OperatorApi {
 function checkOffice({ policy }: Operator, office: string): void {
   if (!seesOffice(policy, office)) throw noOffice(office);
 }
+
+/** Some grants: those that have all of these fields. */
+export type GrantFilter = Pick<
+  z.infer<typeof schemas.endGrants>,
+  "id" | "principal" | "office"
+>;
+
+/** Makes the function that selects those that an operator may see, and of them those of a filter. */
+const grantsOf =
+  ({ policy }: Operator, { id, principal, office }: GrantFilter) =>
+  (grant: GrantView): boolean =>
+    seesOffice(policy, grant.office) &&
+    (id === undefined || id === grant.id) &&
+    (principal === undefined || principal === grant.principal) &&
+    (office === undefined || office === grant.office);
 
 /** An office that moves may be shown by two nodes for a moment. */
 const byName = (views: readonly OfficeView[]): OfficeView[] =>

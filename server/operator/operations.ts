@@ -25,6 +25,8 @@ interface Call {
   readonly api: OperatorApi;
   /** Returns a part of the path. */
   param(name: string): string;
+  /** Returns a parameter of the query. */
+  query(name: string): string | undefined;
   /**
    * Reads the body, of at most 16 KiB.
    *
@@ -49,6 +51,8 @@ export interface Operation {
   readonly summary: string;
   /** The parameters of the path, each with its description. */
   readonly params?: Readonly<Record<string, string>>;
+  /** Those of the query, which may be absent, likewise. */
+  readonly query?: Readonly<Record<string, string>>;
   /** The body, of a change. */
   readonly body?: z.ZodMiniType;
   /** Whether it may take so long that it ends with the credentials of its operator. */
@@ -195,6 +199,35 @@ export const OPERATIONS: readonly Operation[] = [
       }),
   },
   {
+    method: "get",
+    path: "/grants",
+    summary:
+      "Lists what persons have allowed programs that signed in, the newest first; 404 where sign-in is off",
+    query: {
+      office: "those in this office alone",
+      principal: 'those of this key, such as "key:" and its id',
+    },
+    answer: schemas.grants,
+    problems: [404],
+    run: ({ api, operator, query }) => {
+      const [office, principal] = [query("office"), query("principal")];
+      return api.grants(operator, {
+        ...(office !== undefined && { office }),
+        ...(principal !== undefined && { principal }),
+      });
+    },
+  },
+  {
+    ...CHANGE,
+    path: "/grants/end",
+    summary:
+      "Ends the grant with an id, or all of a key or an office: its program has to sign in again",
+    body: schemas.endGrants,
+    answer: schemas.ended,
+    run: async ({ api, operator, body }) =>
+      await api.endGrants(operator, await body(schemas.endGrants)),
+  },
+  {
     ...CHANGE,
     path: "/keys/revoke",
     summary: "Refuses a key until the Server reads its keys again",
@@ -260,13 +293,18 @@ export function openApi(version: string): Readonly<Record<string, unknown>> {
 }
 
 const describe = (
-  { summary, params, body, answer, problems = [] }: Operation,
+  { summary, params, query, body, answer, problems = [] }: Operation,
 ): Record<string, unknown> => ({
   summary,
-  ...(params && {
-    parameters: Object.entries(params).map(([name, description]) =>
-      parameter(name, "path", description)
-    ),
+  ...((params || query) && {
+    parameters: [
+      ...Object.entries(params ?? {}).map(([name, description]) =>
+        parameter(name, "path", description)
+      ),
+      ...Object.entries(query ?? {}).map(([name, description]) =>
+        parameter(name, "query", description)
+      ),
+    ],
   }),
   ...(body && {
     requestBody: {

@@ -79,7 +79,10 @@ export class OperatorRoutes {
       feed: this.#feed,
       tap: this.#tap,
     });
-    this.#open = new OpenExchanges(parts);
+    this.#open = new OpenExchanges(
+      parts.limiter,
+      (identity) => parts.authenticator?.refresh?.(identity),
+    );
   }
 
   /** Adds the routes to an app. */
@@ -145,6 +148,7 @@ export class OperatorRoutes {
       api: this.#api,
       signal: gone.signal,
       param: (name) => c.req.param(name) ?? "",
+      query: (name) => c.req.query(name),
       async body(schema, size) {
         const most = size === "message" ? maxMessageBytes : MAX_BODY_BYTES;
         const data = await readJson(incoming, most);

@@ -58,9 +58,15 @@ const waiting = described(
   "the person at the Computer that the call waits for: to confirm it, or to answer its MCP server",
 );
 
+const reasonText = z.string().check(
+  z.trim(),
+  z.minLength(1),
+  z.maxLength(200),
+);
+
 /** The reason of an operator; the member receives it. */
 const reason = described(
-  z.string().check(z.trim(), z.minLength(1), z.maxLength(200)),
+  reasonText,
   "a text of 1 to 200 characters, which the member receives",
 );
 
@@ -165,6 +171,7 @@ export const status = z.object({
   offices: count,
   members: count,
   pending_calls: count,
+  sign_in: maybe(z.literal(true), "programs can sign in"),
   process: maybe(process, "for operators of all offices only"),
   nodes: maybe(
     z.array(z.object({ node: z.string(), process: process })),
@@ -244,6 +251,63 @@ export const revoke = z.strictObject({
 export const done = z.object({
   ...ofNode,
   done: described(count, "the number of its targets"),
+});
+
+const names = z.readonly(z.array(z.string()));
+
+/** What a person has allowed a program. */
+export const grant = z.object({
+  id: z.string(),
+  principal: described(z.string(), "whose key or account allowed it"),
+  office: z.string(),
+  program: described(z.string(), "its name, as it states it"),
+  vouched_by: maybe(
+    z.string(),
+    "the host that vouches for the name; absent where nothing does",
+  ),
+  computers: described(
+    z.union([
+      z.strictObject({ only: names }),
+      z.strictObject({ except: names }),
+    ]),
+    "the Computers that it may use: only some, or all but some, later ones too",
+  ),
+  since: time,
+  used: described(time, "when it was last used"),
+  expires: time,
+});
+
+/** The grants. */
+export const grants = z.object({
+  ...ofNode,
+  url: maybe(z.string(), "the URL that a program signs in at"),
+  grants: described(z.readonly(z.array(grant)), "the newest first"),
+});
+
+/** Request to end grants. */
+export const endGrants = z.strictObject({
+  id: maybe(text(256), "that of a grant"),
+  principal: maybe(
+    text(1024),
+    'all of a key: "key:" and its id, or of another principal',
+  ),
+  office: maybe(text(256), "all of an office"),
+  reason: described(
+    reasonText,
+    "a text of 1 to 200 characters, for the audit log",
+  ),
+}).check(
+  z.refine(
+    ({ id, principal, office }) =>
+      [id, principal, office].filter((each) => each !== undefined).length === 1,
+    { error: "expected one of id, principal and office" },
+  ),
+);
+
+/** The grants that were ended. */
+export const ended = z.object({
+  ...ofNode,
+  ended: z.readonly(z.array(grant)),
 });
 
 /** An event of the stream; its other fields are those of the audit log. */

@@ -6,6 +6,7 @@
  */
 import type { ProtocolName } from "../../protocol/mod.ts";
 import type { LocalOffices } from "../office/office.ts";
+import type { SignInStore } from "../sign_in/grant.ts";
 import type { Offices } from "../office/peer.ts";
 
 /**
@@ -57,6 +58,8 @@ export interface ClusterMember extends ClusterSource {
    * @throws {Error} with the reason: the next try has failed, or takes too long; it goes on trying
    */
   joined(): Promise<void>;
+  /** Makes what keeps the sign-ins of all nodes; its owner closes it. */
+  signInStore?(): Promise<SignInStore>;
   /** Notes a request of a session that is not here. */
   unknownSession(sid: string): void;
   /** Leaves, when no members are left. */

@@ -77,6 +77,8 @@ export type GrantEnd =
 /**
  * Keeps grants and codes. What must happen once is one call: of several callers, on whichever node, one alone
  * succeeds. Rows whose time has come are as good as absent, and go by themselves.
+ *
+ * A call rejects with an error when the store fails: that is a failure of the Server, never a refused token.
  */
 export interface SignInStore extends AsyncDisposable {
   /** Returns the secret of all seals, 32 bytes, which it makes once. */
@@ -98,8 +100,11 @@ export interface SignInStore extends AsyncDisposable {
   endGrant(id: string): Promise<Grant | undefined>;
   /** Returns all grants with the time of their last use. */
   grants(): Promise<readonly UsedGrant[]>;
-  /** Calls back when a grant has ended on another node; absent where there is one node alone. */
-  onEnded?(listener: (id: string) => void): void;
+  /**
+   * Calls back when grants have ended on another node, or may have, where messages were lost; absent where
+   * there is one node alone.
+   */
+  onEnded?(listener: () => void): void;
 }
 
 /** A grant, and when it was last used. */

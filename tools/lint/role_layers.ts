@@ -44,6 +44,8 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   server: [
     "shared",
+    "sign_in/grant.ts",
+    "sign_in/secret.ts",
     "office",
     "shared/cluster.ts",
     "wire",
@@ -60,6 +62,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "cluster",
     "http",
     "doors",
+    "sign_in",
     "operator/event_pages.ts",
     "operator/event_feed.ts",
     "operator",
