@@ -162,12 +162,12 @@ Deno.test("while Redis does not answer each call fails, and none of them is an a
   assert(await a.takeCode(hash));
 });
 
-Deno.test("a server of a cluster makes a store only when it is asked", async () => {
+Deno.test("a server of a cluster makes a store on its own Redis", async () => {
   await using redis = await startRedis();
   await using cluster = await joinCluster(redis.url);
   const { signInStore } = memberOf(cluster);
   assert(signInStore);
-  await using a = await signInStore();
+  await using a = signInStore();
   await using b = openStore(redis.url);
   assertEquals(await a.secret(), await b.secret());
 });
