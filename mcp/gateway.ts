@@ -29,6 +29,7 @@ const OFFICE_ID_LENGTH = 22;
 /** The offices of a Server as MCP servers, at `/mcp/OFFICE`. */
 export class McpGateway implements Gateway {
   readonly path = "/mcp";
+  readonly agentName: string;
   readonly #host: GatewayHost;
   readonly #options: ResolvedGatewayOptions;
   readonly #serve: ServeOffice;
@@ -43,6 +44,7 @@ export class McpGateway implements Gateway {
     options: ResolvedGatewayOptions,
     serve: ServeOffice,
   ) {
+    this.agentName = options.agentName;
     this.#host = host;
     this.#options = options;
     this.#serve = serve;

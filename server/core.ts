@@ -37,6 +37,7 @@ import { checkNames } from "../shared/checks.ts";
 import type { Hono } from "hono";
 import { PACKAGE_VERSION } from "../cli/version.ts";
 import { GatewayRoutes } from "./doors/gateway_routes.ts";
+import { Issuer } from "./doors/sign_in_host.ts";
 import type { QuickDoor } from "./doors/quick_door.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
 import type { RequestParts } from "./http/gate.ts";
@@ -68,6 +69,8 @@ export class ServerCore {
   readonly app: Hono<SmcpEnv>;
   /** Decide about requests. */
   readonly parts: ResolvedOptions & RequestParts;
+  /** The URL of the sign-in, where there is one. */
+  readonly issuer: Issuer;
   readonly #sessions: Sessions;
   readonly #door: InProcessDoor;
   readonly #offices: Offices;
@@ -92,6 +95,7 @@ export class ServerCore {
   ) {
     const { cluster, gateway, operator, metrics, auditPayloads } = all;
     const { draining, stats, protocols } = this;
+    this.issuer = new Issuer(all);
     const journal = new Journal();
     const limiter = new Limiter(all.limits, metrics, journal);
     const slots = new ConnectionSlots(all.limits.connectionsPerAddress);
@@ -106,20 +110,17 @@ export class ServerCore {
     const everywhere = cluster?.start(agreedSettings(all), local) ?? local;
     const seats = gateway && new GatewaySeats(everywhere, gateway.agents);
     const offices = this.#offices = seats ?? everywhere;
-    const connections: OfficeClientParts = {
-      offices,
-      audit: journal.write,
-      clock: CLOCK,
-      unknownEvent: unknownEvents(),
-      measure: metrics && measureEvents(metrics),
-    };
+    const connections = newConnections(offices, journal, metrics);
     this.#door = new InProcessDoor(connections);
     const sessions = new Sessions({ ...parts, journal, connections });
     this.#sessions = sessions;
     engine.serve(sessions);
     this.#gateway = gateway && new GatewayRoutes(gateway, {
       ...parts,
+      issuer: this.issuer,
+      offices: everywhere,
       seats,
+      audit: journal.write,
       connect: (identity, callerOf) => this.#offer({ identity, callerOf }),
     });
     this.#operator = operator && new OperatorRoutes({
@@ -132,6 +133,7 @@ export class ServerCore {
       token: operator.token,
       version: PACKAGE_VERSION,
       since: Date.now(),
+      signIns: this.#gateway?.signIn,
       recheck: () => this.recheck(),
     });
     if (cluster && !operator) refuseOperators(cluster.others);
@@ -274,6 +276,19 @@ const newLocalOffices = (
     maxMessageBytes: all.maxMessageBytes,
     requestTimeoutMs: all.requestTimeoutMs,
   });
+
+/** Makes what every connection to an office works with. */
+const newConnections = (
+  offices: Offices,
+  { write }: Journal,
+  metrics: ResolvedOptions["metrics"],
+): OfficeClientParts => ({
+  offices,
+  audit: write,
+  clock: CLOCK,
+  unknownEvent: unknownEvents(),
+  measure: metrics && measureEvents(metrics),
+});
 
 const agreedSettings = (
   { protocols, limits, maxMessageBytes, heartbeat }: ResolvedOptions,

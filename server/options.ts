@@ -39,6 +39,8 @@ import {
   memberOf,
 } from "./shared/cluster.ts";
 import type { Gateway, GatewayHost } from "../shared/gateway.ts";
+import type { StartSignIn } from "./doors/sign_in.ts";
+import { isSafeIssuer } from "./doors/sign_in_host.ts";
 
 /** Options for `createSmcpServer()`. */
 export interface SmcpServerOptions {
@@ -127,6 +129,12 @@ export interface SmcpServerOptions {
    */
   authorizationServers?: readonly string[];
   /**
+   * Lets people sign in to the gateway, in a browser, for programs that take a URL and no key: `signIn()`
+   * of `@a2c-smcp/sdk/server/sign-in`. It needs a `publicUrl` of `https`, unless the server listens
+   * on loopback alone; default none.
+   */
+  signIn?: StartSignIn;
+  /**
    * Grants the operator API at `/operator/v1`, besides to credentials with the role
    * `operator`: the holder of this token, of at least 32 characters, operates all offices. `false` switches
    * the API off; default no token.
@@ -166,6 +174,7 @@ export const SERVER_NAMES = {
   wsEngine: true,
   gateway: true,
   authorizationServers: true,
+  signIn: true,
   operator: { token: true },
   heartbeat: HEARTBEAT,
   ...NUMBERS,
@@ -221,6 +230,7 @@ export interface ResolvedOptions
 export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
   const { authenticator, tracer, gateway, auditPayloads = false } = options;
   if (authenticator !== undefined) checkAuthenticator(authenticator);
+  checkSignIn(options);
   const protocols = readProtocols(options.protocol ?? "0.2");
   const { trustedProxies, ...numbers } = readNumbers(options, NUMBERS);
   if (!(numbers.maxConnectBytes > 0)) {
@@ -254,7 +264,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
       ? combineObservers([logCall, traceCalls(tracer)])
       : logCall,
     metrics: options.metrics,
-    gateway: gateway && { start: gateway, agents },
+    gateway: gateway && { start: gateway, signIn: options.signIn, agents },
     operator: readOperator(options.operator),
     authorizationServers: (options.authorizationServers ?? []).map(readIssuer),
   };
@@ -284,6 +294,29 @@ function readOperator(
   if (token === undefined || /^[\w.~+/=-]{32,}$/.test(token)) return { token };
   throw new TypeError(
     "Cannot use operator.token: expected at least 32 letters and digits of no meaning, such as those of `openssl rand -hex 32`",
+  );
+}
+
+/** @throws {TypeError} where a sign-in has nothing to lead to, or an issuer that it cannot be */
+function checkSignIn(
+  { signIn, gateway, authorizationServers = [], publicUrl }: SmcpServerOptions,
+): void {
+  if (signIn === undefined) return;
+  if (gateway === undefined) {
+    throw new TypeError(
+      "Cannot use signIn without gateway, which programs sign in to: set mcpGateway() of @a2c-smcp/sdk/mcp",
+    );
+  }
+  if (authorizationServers.length > 0) {
+    throw new TypeError(
+      "Cannot use both signIn and authorizationServers: a client asks one issuer; leave one of them out",
+    );
+  }
+  if (publicUrl === undefined || isSafeIssuer(publicUrl)) return;
+  throw new TypeError(
+    `Cannot use signIn with the publicUrl ${
+      JSON.stringify(publicUrl)
+    }, since tokens can be read in transit: give an https:// URL, or leave it out and listen on loopback alone`,
   );
 }
 

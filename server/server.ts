@@ -179,11 +179,17 @@ function newListeningServer(options: SmcpServerOptions): SmcpServer {
       return core.stats();
     },
     connect: (options) => core.connect(options, url),
-    attach: (server) => listeners.attach(server),
+    attach(server) {
+      if (all.gateway?.signIn) core.issuer.check(undefined);
+      listeners.attach(server);
+    },
     async listen(options = {}) {
       checkNames(options, LISTEN_NAMES, "listen()");
+      const { hostname = "127.0.0.1" } = options;
+      if (all.gateway?.signIn) core.issuer.check(hostname);
       await core.ready();
       const address = await listeners.listen(options);
+      core.issuer.listens(address);
       url ??= address.url;
       return address;
     },

@@ -14,6 +14,8 @@ import type { InProcessConnection } from "./in_process.ts";
 export interface Gateway {
   /** The path before the name of the office, such as `/mcp`. */
   readonly path: string;
+  /** The name of its Agents, in all offices. */
+  readonly agentName?: string;
   /**
    * Answers a request; its `signal` is aborted when the client goes away.
    *

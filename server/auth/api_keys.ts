@@ -21,7 +21,12 @@ import {
   parseExpiry,
   type Policy,
 } from "../shared/identity.ts";
-import type { Authenticator, Credentials, Refused } from "./authenticator.ts";
+import type {
+  Authenticator,
+  Credentials,
+  KeptKey,
+  Refused,
+} from "./authenticator.ts";
 import { nearestWord } from "../../shared/checks.ts";
 
 /** An API key and its holder. */
@@ -125,6 +130,16 @@ class ApiKeyAuthenticator implements Authenticator {
       : { refused: "the API key was removed" };
   }
 
+  find({ principal, sha256 }: KeptKey): Identity | Refused {
+    for (const { identity } of this.#known) {
+      // What is kept was a right key once, so that the time of this reveals nothing.
+      const isSame = identity.principal === principal &&
+        hexOf(digests.get(identity)) === sha256;
+      if (isSame) return this.#judge(identity);
+    }
+    return { refused: "the API key was removed or replaced" };
+  }
+
   hasOperators(): boolean {
     return this.#known.some(({ identity }) => mayOperate(identity.policy));
   }
@@ -157,6 +172,9 @@ function sentKey({ headers, auth }: Credentials): string | undefined {
   const places = [headers[API_KEY_HEADER], auth.api_key, auth.token];
   return places.filter((sent) => typeof sent === "string").find((sent) => sent);
 }
+
+const hexOf = (bytes: Uint8Array | undefined): string | undefined =>
+  bytes && Buffer.from(bytes).toString("hex");
 
 const sha256 = (text: string): Uint8Array =>
   createHash("sha256").update(text).digest();

@@ -54,6 +54,19 @@ export interface Authenticator {
    * @returns whether it can be one of this authenticator's
    */
   revoke?(principal: string): boolean;
+  /**
+   * Finds the holder of a key by what a sign-in has kept of it, which ends where it is refused. Absent:
+   * keys of this authenticator cannot allow a sign-in.
+   */
+  find?(kept: KeptKey): Identity | Refused | Promise<Identity | Refused>;
+}
+
+/** What a sign-in keeps of the key that has allowed it. */
+export interface KeptKey {
+  /** The holder of the key, as the authenticator names it. */
+  readonly principal: string;
+  /** SHA-256 of the key, in hexadecimal. */
+  readonly sha256: string;
 }
 
 /**
@@ -106,5 +119,15 @@ export function anyOf(
     // Each is called: two may have one principal.
     revoke: (principal) =>
       authenticators.filter((each) => each.revoke?.(principal)).length > 0,
+    async find(kept) {
+      let refused: Refused = { refused: "no API key" };
+      for (const authenticator of authenticators) {
+        const verdict = await authenticator.find?.(kept);
+        if (verdict === undefined) continue;
+        if ("principal" in verdict) return verdict;
+        refused = verdict;
+      }
+      return refused;
+    },
   };
 }

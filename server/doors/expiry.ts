@@ -150,18 +150,24 @@ export async function recheck(
   connection.depart(() => socket.conn.close());
 }
 
+/** Checks an identity again; `undefined` where it stays as it is. */
+type Refresh = NonNullable<Authenticator["refresh"]>;
+
 /**
  * The requests of a gateway's clients that are not answered to their end. Streams can be open for
  * hours, so each ends with the credentials that it was opened with.
  */
 export class OpenExchanges {
   readonly #open = new Map<Outgoing, Exchange | undefined>();
-  readonly #parts: Pick<RequestParts, "authenticator" | "limiter">;
+  readonly #limiter: RequestParts["limiter"];
+  readonly #refresh: Refresh;
   readonly #rates: RequestRates;
 
-  constructor(parts: Pick<RequestParts, "authenticator" | "limiter">) {
-    this.#parts = parts;
-    this.#rates = new RequestRates(parts.limiter.limits);
+  /** @param refresh checks an identity again */
+  constructor(limiter: RequestParts["limiter"], refresh: Refresh) {
+    this.#limiter = limiter;
+    this.#refresh = refresh;
+    this.#rates = new RequestRates(limiter.limits);
   }
 
   /**
@@ -178,7 +184,7 @@ export class OpenExchanges {
     const client = principal ?? `address ${address}`;
     const taken = this.#rates.take(client, performance.now(), kind);
     if (typeof taken === "function") return void outgoing.on("close", taken);
-    return this.#parts.limiter.refuse(taken, {
+    return this.#limiter.refuse(taken, {
       address,
       ...(principal !== undefined && { principal }),
     });
@@ -198,8 +204,7 @@ export class OpenExchanges {
     return recheckAll(
       [...this.#open].map(async ([outgoing, open]) => {
         if (open === undefined) return;
-        const { authenticator } = this.#parts;
-        const verdict = await authenticator?.refresh?.(open.identity);
+        const verdict = await this.#refresh(open.identity);
         if (verdict === undefined || !this.#open.has(outgoing)) return;
         if ("refused" in verdict) return void outgoing.destroy();
         open.prevent();

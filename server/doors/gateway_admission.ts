@@ -10,6 +10,7 @@ import { checkGatewayUse, type Identity } from "../shared/identity.ts";
 import { ErrorCode, type ErrorPayload } from "../../protocol/mod.ts";
 import { SHARE_SEAT } from "../../protocol/shared_seat.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
+import type { Refused } from "../auth/authenticator.ts";
 import { addressOf, type RequestKind } from "../limits/limits.ts";
 import { shuttingDown, unauthorized } from "../shared/payload.ts";
 import {
@@ -21,14 +22,26 @@ import {
 import type { RequestParts } from "../http/gate.ts";
 import type { HostRule } from "../http/host_rule.ts";
 import { bearerToken } from "../../shared/authorization.ts";
-import type { GatewayCaller } from "../../shared/gateway.ts";
+import type { CallerGrant, GatewayCaller } from "../../shared/gateway.ts";
 import { HOST } from "../../shared/http.ts";
 import { OpenExchanges } from "./expiry.ts";
+import type { SignIn } from "./sign_in.ts";
 
 /** The parts of a server that {@linkcode GatewayAdmission} needs. */
 export interface AdmissionParts extends RequestParts {
   /** The issuers of the tokens that it accepts. */
   readonly authorizationServers: readonly string[];
+  /** Lets in programs that a person has allowed; absent where there is no sign-in. */
+  readonly signIn?: SignIn | undefined;
+}
+
+/** Who a request is of. */
+interface Admitted {
+  readonly office: string;
+  /** Absent without authentication. */
+  readonly identity?: Identity;
+  /** What a person has allowed, where the request has a token of the sign-in. */
+  readonly grant?: CallerGrant;
 }
 
 /** Admits the requests of a gateway's clients by the rules for all clients, for one office and as its Agent. */
@@ -44,15 +57,25 @@ export class GatewayAdmission {
   constructor(path: string, parts: AdmissionParts) {
     this.#path = path;
     this.#parts = parts;
-    this.#open = new OpenExchanges(parts);
+    const { limiter, signIn } = parts;
+    this.#open = new OpenExchanges(
+      limiter,
+      (identity) =>
+        signIn?.refresh(identity) ??
+          parts.authenticator?.refresh?.(identity),
+    );
   }
 
   /**
    * Decides about a request for this host, once: returns who sends it, for the office that he may use.
    *
+   * @param office `undefined` at the path without one, where the token of a sign-in has it
    * @throws {Response} the refusal
    */
-  admit(exchange: Exchange, office: string): Promise<GatewayCaller> {
+  admit(
+    exchange: Exchange,
+    office: string | undefined,
+  ): Promise<GatewayCaller> {
     const known = this.#verdicts.get(exchange.incoming);
     if (known !== undefined) return known;
     const verdict = this.#judge(exchange, office);
@@ -72,12 +95,14 @@ export class GatewayAdmission {
 
   async #judge(
     { incoming, outgoing }: Exchange,
-    office: string,
+    wanted: string | undefined,
   ): Promise<GatewayCaller> {
     const { draining, maxMessageBytes } = this.#parts;
     if (draining()) refuse(503, shuttingDown().toPayload());
     const address = addressOf(incoming, this.#parts);
-    const identity = await this.#authenticate(incoming, office, address);
+    const { office, identity, grant } =
+      await this.#signedIn(incoming, wanted, address) ??
+        await this.#withKey(incoming, wanted, address);
     const caller = identity && { principal: identity.principal };
     const kind = kindOf(incoming);
     const excess = this.#open.count(
@@ -92,47 +117,91 @@ export class GatewayAdmission {
       refuse(413, `The body is too large: at most ${maxMessageBytes} bytes`);
     }
     this.#open.add(outgoing, identity);
-    return { office, ...caller };
+    return { office, ...caller, ...(grant && { grant }) };
   }
 
-  /** Authenticates the client of a request, and checks whether it may use the office. */
-  async #authenticate(
+  /**
+   * Decides about the token of a sign-in, which is good at this door alone.
+   *
+   * @returns `undefined` where the request has none
+   */
+  async #signedIn(
     incoming: RequestHead,
-    office: string,
+    office: string | undefined,
     address: string,
-  ): Promise<Identity | undefined> {
-    const { authenticator, limiter } = this.#parts;
-    if (authenticator === undefined) return undefined;
+  ): Promise<Admitted | undefined> {
+    const { signIn } = this.#parts;
+    const token = signIn && bearerToken(incoming.headers.authorization);
+    if (token === undefined) return undefined;
+    const verdict = await signIn?.admit(token, office);
+    if (verdict === undefined) return undefined;
+    if ("refused" in verdict) {
+      return this.#refuse(verdict, incoming, office, address);
+    }
+    // An office is a name here, and not a pattern as in the policy of a key.
+    if ((office ?? verdict.office) === verdict.office) return verdict;
+    const refused = "the token is for another office";
+    return this.#refuse({ refused }, incoming, office, address);
+  }
+
+  /** Authenticates the client of a request without a sign-in, and checks whether it may use the office. */
+  async #withKey(
+    incoming: RequestHead,
+    office: string | undefined,
+    address: string,
+  ): Promise<Admitted> {
+    const { authenticator, signIn, limiter } = this.#parts;
+    if (authenticator === undefined) {
+      if (signIn === undefined && office !== undefined) return { office };
+      const refused = "no token of a sign-in";
+      return this.#refuse({ refused }, incoming, office, address);
+    }
     const { headers } = incoming;
     // Clients that can send only this header send API keys in it, too.
     const token = bearerToken(headers.authorization);
     const auth = token === undefined ? {} : { token };
-    const verdict = await authenticator.authenticate({
+    const identity = await authenticator.authenticate({
       headers,
       auth,
       address,
     });
-    const record = (code: number, reason: string, principal?: string) =>
-      limiter.recordRefusedHandshake("http", {
-        code,
-        reason,
-        address,
-        office,
-        ...(principal !== undefined && { principal }),
-      });
-    if ("refused" in verdict) {
-      record(ErrorCode.UNAUTHORIZED, verdict.refused);
-      const hadCredentials = token !== undefined ||
-        headers[API_KEY_HEADER] !== undefined;
-      const urls = this.urlsOf(incoming, office);
-      refuse(401, unauthorized(verdict).toPayload(), {
-        "WWW-Authenticate": challenge(urls, hadCredentials),
-      });
+    if ("refused" in identity) {
+      return this.#refuse(identity, incoming, office, address);
     }
-    const forbidden = checkGatewayUse(verdict, office, Date.now());
-    if (forbidden === undefined) return verdict;
-    record(ErrorCode.FORBIDDEN, forbidden, verdict.principal);
-    refuse(403, forbidden);
+    if (office === undefined) refuse(404, officeMissing(this.#path));
+    const reason = checkGatewayUse(identity, office, Date.now());
+    if (reason === undefined) return { office, identity };
+    const code = ErrorCode.FORBIDDEN;
+    const { principal } = identity;
+    const about = { code, reason, address, office, principal };
+    limiter.recordRefusedHandshake("http", about);
+    refuse(403, reason);
+  }
+
+  /** @throws {Response} always: 401, which names where the client finds an issuer */
+  #refuse(
+    verdict: Refused,
+    incoming: RequestHead,
+    office: string | undefined,
+    address: string,
+  ): never {
+    const { limiter, signIn } = this.#parts;
+    limiter.recordRefusedHandshake("http", {
+      code: ErrorCode.UNAUTHORIZED,
+      reason: verdict.refused,
+      address,
+      ...(office !== undefined && { office }),
+    });
+    const { authorization, [API_KEY_HEADER]: key } = incoming.headers;
+    const hadCredentials = bearerToken(authorization) !== undefined ||
+      key !== undefined;
+    refuse(401, unauthorized(verdict).toPayload(), {
+      "WWW-Authenticate": signIn?.challenge(office, hadCredentials) ??
+        challenge(
+          office === undefined ? undefined : this.urlsOf(incoming, office),
+          hadCredentials,
+        ),
+    });
   }
 
   /** Returns the URLs of an office; `undefined` when there is no issuer that clients could ask. */
@@ -154,6 +223,10 @@ const kindOf = ({ method, headers }: RequestHead): RequestKind =>
   method === "GET" || STREAMS.includes(headers["mcp-method"])
     ? "stream"
     : "call";
+
+/** Returns what the path of a gateway without an office lacks. */
+export const officeMissing = (path: string): string =>
+  `Not found: name the office, as in ${path}/OFFICE`;
 
 /** @throws {Response} always, with an error of JSON-RPC */
 export function refuse(

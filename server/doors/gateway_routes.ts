@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Context, Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { GatewaySeats } from "./gateway_seats.ts";
 import type { CallSource, Gateway, GatewayHost } from "../../shared/gateway.ts";
@@ -14,26 +14,32 @@ import { isOfficeName, OFFICE_NAME_RULE } from "../../protocol/names.ts";
 import { errorPayloadOf } from "../shared/payload.ts";
 import { type Exchange, isEncoded, notFound, refusal } from "../shared/http.ts";
 import { judgeHost, judgeOrigin } from "../http/gate.ts";
-import type { SmcpEnv } from "../http/http_app.ts";
+import { hostGuard, type SmcpEnv } from "../http/http_app.ts";
 import {
   type AdmissionParts,
   GatewayAdmission,
   METADATA_ROOT,
+  officeMissing,
   refuse,
   toGatewayResponse,
 } from "./gateway_admission.ts";
 import { QuickDoor } from "./quick_door.ts";
+import type { SignIn, StartSignIn } from "./sign_in.ts";
+import { type HostParts, newSignInHost } from "./sign_in_host.ts";
 
 /** How a gateway is made, and what it shares with other parts. */
 export interface GatewaySetup {
   /** Makes it. */
   readonly start: (host: GatewayHost) => Gateway;
+  /** Makes the sign-in to it; absent without one. */
+  readonly signIn: StartSignIn | undefined;
   /** The identity of its Agents: one object for all, by which they are recognized. */
   readonly agents: Identity;
 }
 
 /** The parts of a server that {@linkcode GatewayRoutes} needs. */
-interface GatewayParts extends AdmissionParts {
+interface GatewayParts
+  extends Omit<AdmissionParts, "signIn">, Omit<HostParts, "seats"> {
   /** The seats of its Agents. */
   readonly seats: GatewaySeats | undefined;
   /** Connects its Agents; `callerOf` finds the sender of the request with a `req_id`. */
@@ -43,10 +49,10 @@ interface GatewayParts extends AdmissionParts {
   ) => InProcessConnection;
 }
 
-/** What answers a request for an office. */
+/** What answers a request for an office; `undefined` at the path without one. */
 type Answer = (
   exchange: Exchange,
-  office: string,
+  office: string | undefined,
   request: Request,
 ) => Response | Promise<Response>;
 
@@ -58,11 +64,13 @@ export class GatewayRoutes {
   readonly #parts: GatewayParts;
   readonly #gateway: Gateway;
   readonly #admission: GatewayAdmission;
+  /** The sign-in to it. */
+  readonly signIn: SignIn | undefined;
   /** Answers usual requests before the app. */
   readonly quick: QuickDoor;
 
   /** Makes the gateway, and connects it with its server. */
-  constructor({ start, agents }: GatewaySetup, parts: GatewayParts) {
+  constructor({ start, signIn, agents }: GatewaySetup, parts: GatewayParts) {
     this.#parts = parts;
     const callers = new Map<string, CallSource>();
     this.#gateway = start({
@@ -78,34 +86,54 @@ export class GatewayRoutes {
       },
     });
     parts.seats?.serve(this.#gateway);
-    this.#admission = new GatewayAdmission(this.#gateway.path, parts);
-    this.quick = new QuickDoor(this.#gateway, this.#admission, parts);
+    const { path, agentName } = this.#gateway;
+    const recheck = () => this.recheck();
+    this.signIn = signIn?.(
+      newSignInHost({ path, agentName, recheck }, parts),
+    );
+    const admitting = { ...parts, signIn: this.signIn };
+    this.#admission = new GatewayAdmission(path, admitting);
+    this.quick = new QuickDoor(this.#gateway, this.#admission, admitting);
   }
 
   /** Adds the routes to an app. */
   mount(app: Hono<SmcpEnv>): void {
     const { origins } = this.#parts;
-    const path = `${this.#gateway.path}/:office`;
-    const metadata = `${METADATA_ROOT}${path}`;
+    const { signIn } = this;
+    const { path } = this.#gateway;
+    const ofOffice = `${path}/:office`;
+    const metadata = `${METADATA_ROOT}${ofOffice}`;
+    const paths = signIn ? [ofOffice, path, `${path}/`] : [ofOffice];
     const allow = cors({
       origin: origins === "*" ? "*" : [...origins],
       allowMethods: ["GET", "POST", "DELETE"],
       // All that a page asks for: MCP names headers after the arguments of tools, too.
       exposeHeaders: ["mcp-session-id", "www-authenticate"],
     });
-    for (const each of origins.length > 0 ? [path, metadata] : []) {
-      app.use(each, allow);
+    const open = signIn ? paths : [...paths, metadata];
+    for (const each of origins.length > 0 ? open : []) app.use(each, allow);
+    for (const each of paths) {
+      app.all(each, (c) => this.#answer(c, this.#serve));
     }
-    app.all(path, (c) => this.#answer(c, this.#serve));
-    app.get(metadata, (c) => this.#answer(c, this.#describe));
+    if (signIn) this.#mountSignIn(app, signIn);
+    else app.get(metadata, (c) => this.#answer(c, this.#describe));
+  }
+
+  /** Adds the routes of the sign-in, for names of this server alone; it judges the pages itself. */
+  #mountSignIn(app: Hono<SmcpEnv>, signIn: SignIn): void {
+    const own = new Hono<SmcpEnv>();
+    signIn.mount(own);
+    const guard = hostGuard(this.#parts);
+    for (const path of new Set(own.routes.map(({ path }) => path))) {
+      app.use(path, guard);
+    }
+    app.route("/", own);
   }
 
   /** Returns what a path without an office lacks. */
   hintAt(path: string): string | undefined {
     const own = this.#gateway.path;
-    return path === own || path === `${own}/`
-      ? `Not found: name the office, as in ${own}/OFFICE`
-      : undefined;
+    return path === own || path === `${own}/` ? officeMissing(own) : undefined;
   }
 
   /** Ends the requests of those whose credentials are not valid any more. */
@@ -117,6 +145,7 @@ export class GatewayRoutes {
   async close(): Promise<void> {
     await this.#gateway.close();
     await this.#admission.ended();
+    await this.signIn?.close();
   }
 
   /** Answers a request for this server, of no page or of one that may call it. */
@@ -143,7 +172,7 @@ export class GatewayRoutes {
     return await this.#gateway.handle(request, caller, body);
   };
 
-  readonly #describe: Answer = ({ incoming }, office) => {
+  readonly #describe: Answer = ({ incoming }, office = "") => {
     const urls = this.#admission.urlsOf(incoming, office);
     if (urls === undefined) throw toGatewayResponse(notFound());
     return Response.json({
@@ -155,12 +184,13 @@ export class GatewayRoutes {
 }
 
 /**
- * Returns the office that a request is for.
+ * Returns the office that a request is for; `undefined` at the path without one.
  *
  * @throws {Response} 404, when no office can have that name
  */
-function officeIn(c: Context<SmcpEnv>): string {
-  const office = c.req.param("office") ?? "";
+function officeIn(c: Context<SmcpEnv>): string | undefined {
+  const office = c.req.param("office");
+  if (office === undefined) return undefined;
   if (isOfficeName(office) && isEncoded(c.req.path)) return office;
   refuse(
     404,

@@ -42,6 +42,11 @@ export class GatewaySeats implements Offices {
     return holder;
   }
 
+  /** Whether the gateway's Agent of this process has the seat of an office. */
+  holds(office: string): boolean {
+    return this.#own.get(office)?.isHeld === true;
+  }
+
   /** Connects them with the gateway, which is made after them. */
   serve(gateway: Sharer): void {
     this.#gateway = gateway;
@@ -80,7 +85,7 @@ export class GatewaySeats implements Offices {
     if (gateway === undefined) return joined;
     if (!("refused" in joined)) return returned(joined, office, gateway);
     if (joined.refused !== AGENT_SEAT_TAKEN) return joined;
-    if (this.#own.get(office)?.isHeld) {
+    if (this.holds(office)) {
       return this.#tryAgain(peer, wanted, gateway);
     }
     const { holder } = joined;

@@ -13,16 +13,19 @@ import { isOfficeName } from "../../protocol/names.ts";
 import { KnownHosts, type RequestParts } from "../http/gate.ts";
 import type { HostRule } from "../http/host_rule.ts";
 import type { Listener } from "../http/listen.ts";
-import type { GatewayAdmission } from "./gateway_admission.ts";
+import type { AdmissionParts, GatewayAdmission } from "./gateway_admission.ts";
 
-/** The part of a target after the path of a gateway: an office whose name needs no encoding, and a query. */
-const TARGET = /^\/([\w.~-]+)(?:\?([^#]*))?$/;
+/** The part of a target after the path of a gateway: an office whose name needs no encoding or none, and a query. */
+const TARGET = /^(?:\/([\w.~-]*))?(?:\?([^#]*))?$/;
 
 /** The part of a gateway that answers usual requests. */
 type QuickGateway = Pick<Gateway, "path" | "mayAnswer" | "answer">;
 
 /** The parts of a server that {@linkcode QuickDoor} needs. */
-type QuickParts = HostRule & Pick<RequestParts, "maxMessageBytes">;
+type QuickParts =
+  & HostRule
+  & Pick<RequestParts, "maxMessageBytes">
+  & Pick<AdmissionParts, "signIn">;
 
 /** Answers usual POSTs before the app. */
 export class QuickDoor {
@@ -66,11 +69,11 @@ export class QuickDoor {
       headers.origin === undefined && headers["sec-fetch-site"] === undefined &&
       Number(headers["content-length"]) <= this.#parts.maxMessageBytes;
     if (!isUsual || !this.#gateway.mayAnswer?.(headers)) return undefined;
-    const [, office = "", query = ""] = TARGET.exec(url.slice(path.length)) ??
-      [];
-    return isOfficeName(office) && this.#hosts.has(incoming)
-      ? { office, query }
-      : undefined;
+    const target = TARGET.exec(url.slice(path.length));
+    if (!target || !this.#hosts.has(incoming)) return undefined;
+    const [, office, query = ""] = target;
+    if (office) return isOfficeName(office) ? { office, query } : undefined;
+    return this.#parts.signIn ? { office: undefined, query } : undefined;
   }
 
   /** @returns false for a request that is left, to which nothing has been answered */
@@ -100,7 +103,8 @@ export class QuickDoor {
 
 /** What a usual request asks for. */
 interface Asked {
-  readonly office: string;
+  /** Absent where the token of a sign-in has it. */
+  readonly office: string | undefined;
   readonly query: string;
 }
 

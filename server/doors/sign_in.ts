@@ -7,7 +7,7 @@ import type { Hono } from "hono";
 import type { ComputerChoice } from "../../shared/computer_choice.ts";
 import type { CallerGrant } from "../../shared/gateway.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
-import type { Credentials, Refused } from "../auth/authenticator.ts";
+import type { Credentials, KeptKey, Refused } from "../auth/authenticator.ts";
 import type { AuditEvent } from "../shared/audit.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { SignInStore } from "../sign_in/grant.ts";
@@ -39,13 +39,6 @@ export interface SignInHost {
   recheck(): Promise<void>;
   /** Writes a line of the audit log. */
   readonly audit: (event: AuditEvent) => void;
-}
-
-/** What is kept of a key. */
-export interface KeptKey {
-  readonly principal: string;
-  /** In hexadecimal. */
-  readonly sha256: string;
 }
 
 /** Who a token of a sign-in lets in. */

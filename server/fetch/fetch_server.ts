@@ -136,6 +136,7 @@ class PlatformServer<Info> implements FetchServer<Info> {
     });
     const webSocketOnly = cluster !== undefined && !cluster.routesSessions;
     const core = new ServerCore(all, engine, webSocketOnly);
+    if (all.gateway?.signIn) core.issuer.check(undefined);
     this.#core = core;
     this.#adapter = adapter;
     this.#requests = new FetchRequests({

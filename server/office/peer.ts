@@ -4,16 +4,17 @@
  *
  * @module
  */
-import type {
-  ClientEvent,
-  ClientEvents,
-  JOIN_OFFICE_EVENT,
-  LEAVE_OFFICE_EVENT,
-  Profile,
-  ProtocolError,
-  Role,
-  ServerEvent,
-  Waiting,
+import {
+  type ClientEvent,
+  type ClientEvents,
+  type JOIN_OFFICE_EVENT,
+  type LEAVE_OFFICE_EVENT,
+  type Profile,
+  PROFILES,
+  type ProtocolError,
+  type Role,
+  type ServerEvent,
+  type Waiting,
 } from "../../protocol/mod.ts";
 import type { AuditEvent, AuditParty, CallEnd } from "../shared/audit.ts";
 import type { Deadline } from "../../shared/deadlines.ts";
@@ -235,6 +236,23 @@ export interface OfficeParts {
   /** How long to wait for an answer to requests without a timeout of their own. */
   readonly requestTimeoutMs: number;
 }
+
+/**
+ * Makes a peer that no member sees, and that gets answers alone: it takes a seat as `operator`.
+ *
+ * @param principal in whose name it asks
+ */
+export const hiddenPeer = (principal: string): Peer => ({
+  id: crypto.randomUUID(),
+  profile: PROFILES["0.4"],
+  version: PROFILES["0.4"].version,
+  instance: undefined,
+  identity: { principal },
+  address: "in process",
+  send: () => {},
+  ask: () => () => {},
+  end: () => {},
+});
 
 /** Returns the client of a peer, for an audit line. */
 export const partyOf = ({ address, id, identity }: Peer): AuditParty => ({

@@ -11,7 +11,6 @@ import {
   type ClientEvents,
   ErrorCode,
   type ErrorPayload,
-  PROFILES,
   ProtocolError,
   toErrorPayload,
   TOOL_CALL_EVENT,
@@ -19,7 +18,7 @@ import {
 import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
 import { abortable } from "../../shared/async.ts";
 import { type ProblemError, problemOf, retryLater } from "../../shared/http.ts";
-import type { OfficeParts, Offices, Peer } from "../office/peer.ts";
+import { hiddenPeer, type OfficeParts, type Offices } from "../office/peer.ts";
 import { type CallEnd, CANCELLED_BY_OPERATOR, endOf } from "../shared/audit.ts";
 import { parseInSlices, Payload } from "../shared/payload.ts";
 
@@ -136,7 +135,7 @@ export async function askComputer(
   { offices, clock, audit, auditPayloads }: QuestionParts,
 ): Promise<Answered | undefined> {
   if (signal.aborted) return undefined;
-  const seat = await offices.join(operatorPeer(by), {
+  const seat = await offices.join(hiddenPeer(by), {
     role: "operator",
     name: by,
     office,
@@ -190,16 +189,3 @@ type Ended = readonly [answer: Payload | undefined, end: CallEnd];
 
 const readError = (answer: Payload): ErrorPayload | undefined =>
   answer.mayBeError ? toErrorPayload(answer.peek()) : undefined;
-
-/** A connection that receives answers alone. */
-const operatorPeer = (by: string): Peer => ({
-  id: crypto.randomUUID(),
-  profile: PROFILES["0.4"],
-  version: PROFILES["0.4"].version,
-  instance: undefined,
-  identity: { principal: by },
-  address: "in process",
-  send: () => {},
-  ask: () => () => {},
-  end: () => {},
-});

@@ -79,7 +79,10 @@ export class OperatorRoutes {
       feed: this.#feed,
       tap: this.#tap,
     });
-    this.#open = new OpenExchanges(parts);
+    this.#open = new OpenExchanges(
+      parts.limiter,
+      (identity) => parts.authenticator?.refresh?.(identity),
+    );
   }
 
   /** Adds the routes to an app. */

@@ -1,0 +1,146 @@
+/**
+ * What a Server gives its sign-in: the issuer that it is, who holds a key, and who is in an office.
+ *
+ * @module
+ */
+import { LIST_ROOM_EVENT, type ListRoomRet } from "../../protocol/mod.ts";
+import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
+import { isLoopback, isLoopbackName } from "../../shared/loopback.ts";
+import type { RequestParts } from "../http/gate.ts";
+import type { HostRule } from "../http/host_rule.ts";
+import type { ListenAddress } from "../http/listen.ts";
+import { hiddenPeer, type Offices } from "../office/peer.ts";
+import type { AuditEvent } from "../shared/audit.ts";
+import { Payload } from "../shared/payload.ts";
+import type { GatewaySeats } from "./gateway_seats.ts";
+import type { SignInHost } from "./sign_in.ts";
+
+/** Returns whether tokens of an issuer cannot be read in transit. */
+export function isSafeIssuer(url: string): boolean {
+  const { protocol, hostname } = URL.parse(url) ?? {};
+  return protocol === "https:" || isLoopbackName(hostname ?? "");
+}
+
+/** The remedies where a sign-in would have no URL. */
+const REMEDIES =
+  "set publicUrl to the https:// URL by which clients reach the server, or listen on loopback alone";
+
+/**
+ * The URL by which clients reach a server with a sign-in, which is its issuer. It is never taken from a
+ * request: whoever could choose it could lead clients elsewhere.
+ */
+export class Issuer {
+  #url: string | undefined;
+  /** Whether it is that of the address that the server listens on. */
+  readonly #isLocal: boolean;
+
+  constructor({ publicUrl }: Pick<HostRule, "publicUrl">) {
+    this.#url = publicUrl;
+    this.#isLocal = publicUrl === undefined;
+  }
+
+  /** Absent until the server listens. */
+  get url(): string | undefined {
+    return this.#url;
+  }
+
+  /**
+   * Checks where a server is about to serve.
+   *
+   * @param hostname absent where the server does not listen itself
+   * @throws {TypeError} where clients would reach it at a URL that is not known
+   */
+  check(hostname: string | undefined): void {
+    if (!this.#isLocal || isLoopback(hostname ?? "")) return;
+    const where = hostname === undefined
+      ? "serve behind another server"
+      : `listen on ${hostname}`;
+    throw new TypeError(`Cannot ${where} with signIn alone: ${REMEDIES}`);
+  }
+
+  /** Notes where the server listens; the first address is that of clients. */
+  listens({ url }: Pick<ListenAddress, "url">): void {
+    this.#url ??= url;
+  }
+}
+
+/** The parts of a server that {@linkcode newSignInHost} needs. */
+export interface HostParts
+  extends Pick<RequestParts, "authenticator" | "proxies"> {
+  readonly issuer: Pick<Issuer, "url">;
+  readonly offices: Offices;
+  /** The seats of the gateway's Agents. */
+  readonly seats: Pick<GatewaySeats, "holds"> | undefined;
+  readonly audit: (event: AuditEvent) => void;
+}
+
+/** The gateway that a sign-in leads to. */
+export interface SignInGateway {
+  /** The path before the name of an office. */
+  readonly path: string;
+  /** The name of its Agents. */
+  readonly agentName: string | undefined;
+  /** Ends what was begun with credentials that are not valid any more. */
+  recheck(): Promise<void>;
+}
+
+/** Makes what a Server gives its sign-in. */
+export function newSignInHost(
+  { path: gatewayPath, agentName, recheck }: SignInGateway,
+  { authenticator, proxies, issuer, offices, seats, audit }: HostParts,
+): SignInHost {
+  return {
+    gatewayPath,
+    issuer: () => issuer.url,
+    proxies,
+    ...(authenticator && {
+      authenticate: async (sent) => await authenticator.authenticate(sent),
+    }),
+    ...(authenticator?.find && {
+      find: async (kept) => await authenticator.find?.(kept) ?? LOST,
+    }),
+    async computersOf(office) {
+      return (await membersOf(office, offices))
+        .flatMap(({ role, name }) => role === "computer" ? [name] : [])
+        .sort();
+    },
+    async agentOf(office) {
+      if (seats?.holds(office)) return undefined;
+      const agent = (await membersOf(office, offices))
+        .find(({ role }) => role === "agent")?.name;
+      // That of another node has the same name, and leaves when nothing needs it.
+      return agent === agentName ? undefined : agent;
+    },
+    recheck,
+    audit,
+  };
+}
+
+const LOST = { refused: "no API key" };
+
+/** In whose name the sign-in asks who is in an office. */
+const VISITOR = "sign-in";
+
+/** Returns the members of an office, whichever node of a cluster is its home. */
+async function membersOf(
+  office: string,
+  offices: Offices,
+): Promise<ListRoomRet["sessions"]> {
+  const seat = await offices.join(hiddenPeer(VISITOR), {
+    role: "operator",
+    name: VISITOR,
+    office,
+  });
+  if ("refused" in seat) return [];
+  try {
+    const asked = { agent: OPERATOR_AGENT, office_id: office, req_id: VISITOR };
+    return await new Promise((resolve) =>
+      seat.receive(LIST_ROOM_EVENT, Payload.of(asked), (answer) => {
+        const list = answer instanceof Payload ? answer.parse() : undefined;
+        resolve(Object(list).sessions ?? []);
+      })
+    );
+  } finally {
+    seat.gone();
+  }
+}

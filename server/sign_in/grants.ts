@@ -1,0 +1,218 @@
+/**
+ * Grants from their first use to their end: who a token lets in, whether the key behind a grant still counts,
+ * and who ends it.
+ *
+ * @module
+ */
+import type { Refused } from "../auth/authenticator.ts";
+import type {
+  EndOrder,
+  GrantView,
+  SignedIn,
+  SignInHost,
+} from "../doors/sign_in.ts";
+import { checkGatewayUse, type Identity } from "../shared/identity.ts";
+import type { Grant, GrantEnd, SignInStore, UsedGrant } from "./grant.ts";
+import type { Resources } from "./metadata.ts";
+import { type AccessClaims, isSeal, type Seals } from "./seals.ts";
+
+/** Milliseconds after which a grant ends that nothing has renewed. */
+const IDLE_MS = 30 * 86_400_000;
+
+/** A use is noted at most so often. */
+const TOUCH_MS = 60_000;
+
+/** The most tokens that are known to be sealed here: opening one takes longer than all else. */
+const MAX_OPENED = 1000;
+
+/** Returns when a grant ends if nothing renews it. */
+export const endOf = (
+  { createdAt, expiresAt, rotatedAt: [last = createdAt] }: Grant,
+): number => Math.min(expiresAt, last + IDLE_MS);
+
+/** Names a grant in the audit log. */
+export const partyOf = ({ by, office, client }: Grant) => ({
+  office,
+  principal: by.principal,
+  program: client.name,
+  ...(client.host !== undefined && { vouched_by: client.host }),
+});
+
+/** What of sign-in the endpoints share. */
+export interface SignInParts {
+  readonly host: SignInHost;
+  readonly store: SignInStore;
+  readonly seals: () => Promise<Seals>;
+  readonly resources: Resources;
+}
+
+/** The grants of a Server. */
+export class Grants {
+  readonly #parts: SignInParts;
+  /** Access tokens by their text. */
+  readonly #opened = new Map<string, AccessClaims>();
+  /** The ids of the grants behind identities. */
+  readonly #ids = new WeakMap<Identity, string>();
+  /** When the use of a grant was noted. */
+  readonly #touched = new Map<string, number>();
+
+  constructor(parts: SignInParts) {
+    this.#parts = parts;
+    parts.store.onEnded?.((id) => {
+      this.#touched.delete(id);
+      void parts.host.recheck();
+    });
+  }
+
+  /** Decides about a token at a resource; `undefined` for what is no token of a sign-in. */
+  admit(
+    token: string,
+    office: string | undefined,
+  ): Promise<SignedIn | Refused> | undefined {
+    return isSeal(token) ? this.#admit(token, office) : undefined;
+  }
+
+  /** Checks an identity of a grant again; `undefined` for that of another. */
+  refresh(identity: Identity): Promise<Identity | Refused> | undefined {
+    const id = this.#ids.get(identity);
+    return id === undefined
+      ? undefined
+      : this.alive(id).then((found) => found?.identity ?? ENDED);
+  }
+
+  /** Finds a grant that has not ended, and who it lets in; ends one whose key does not count any more. */
+  async alive(
+    id: string,
+  ): Promise<
+    { readonly grant: Grant; readonly identity: Identity } | undefined
+  > {
+    const grant = await this.#parts.store.grant(id);
+    if (grant === undefined) return undefined;
+    const identity = await this.#identityOf(grant);
+    if (identity !== undefined) return { grant, identity };
+    await this.end(grant, endOf(grant) <= Date.now() ? "expired" : "key");
+    return undefined;
+  }
+
+  /** Ends a grant, with all that it has open; returns whether it had not ended before. */
+  async end(
+    { id }: Pick<Grant, "id">,
+    why: GrantEnd,
+    order?: EndOrder,
+  ): Promise<boolean> {
+    const { host, store } = this.#parts;
+    const ended = await store.endGrant(id);
+    this.#touched.delete(id);
+    if (ended === undefined) return false;
+    host.audit({
+      event: "grant_ended",
+      grant: id,
+      why,
+      ...order,
+      ...partyOf(ended),
+    });
+    await host.recheck();
+    return true;
+  }
+
+  /** Returns the grants, newest first. */
+  async views(): Promise<readonly GrantView[]> {
+    const { store } = this.#parts;
+    const views: GrantView[] = [];
+    for (const grant of await store.grants()) {
+      if (await this.alive(grant.id)) views.push(toView(grant));
+    }
+    return views.toSorted((a, b) => b.since.localeCompare(a.since));
+  }
+
+  /** Ends those that an operator chooses; returns them. */
+  async endWhere(
+    order: EndOrder,
+    which: (grant: GrantView) => boolean,
+  ): Promise<readonly GrantView[]> {
+    const ended: GrantView[] = [];
+    for (const view of await this.views()) {
+      if (which(view) && await this.end(view, "operator", order)) {
+        ended.push(view);
+      }
+    }
+    return ended;
+  }
+
+  async #admit(
+    token: string,
+    office: string | undefined,
+  ): Promise<SignedIn | Refused> {
+    const claims = await this.#open(token);
+    if (claims === undefined) {
+      return { refused: "no access token of this Server" };
+    }
+    const { resources, store } = this.#parts;
+    const now = Date.now();
+    if (claims.resource !== resources.pathOf(office)) {
+      return { refused: "the access token is for another resource" };
+    }
+    if (claims.expiresAt <= now) return { refused: "the access token expired" };
+    const found = await this.alive(claims.grant);
+    if (found === undefined) return ENDED;
+    const { grant: { id, office: granted, computers }, identity } = found;
+    if (now - (this.#touched.get(id) ?? 0) >= TOUCH_MS) {
+      this.#touched.set(id, now);
+      await store.touch(id, now);
+    }
+    return { identity, office: granted, grant: { id, computers } };
+  }
+
+  async #open(token: string): Promise<AccessClaims | undefined> {
+    const known = this.#opened.get(token);
+    if (known !== undefined) return known;
+    const seals = await this.#parts.seals();
+    const claims = await seals.open("access", token);
+    if (claims === undefined) return undefined;
+    this.#opened.set(token, claims);
+    const [oldest] = this.#opened.size > MAX_OPENED ? this.#opened.keys() : [];
+    if (oldest !== undefined) this.#opened.delete(oldest);
+    return claims;
+  }
+
+  /** Returns as whom a grant lets in; `undefined` when its time is over, or its key does not count any more. */
+  async #identityOf(grant: Grant): Promise<Identity | undefined> {
+    const { by: { principal, keySha256 }, office } = grant;
+    const now = Date.now();
+    let { expiresAt } = grant;
+    if (endOf(grant) <= now) return undefined;
+    if (keySha256 !== undefined) {
+      const { find } = this.#parts.host;
+      const key = await find?.({ principal, sha256: keySha256 });
+      const isGood = key !== undefined && "principal" in key &&
+        checkGatewayUse(key, office, now) === undefined;
+      if (!isGood) return undefined;
+      expiresAt = Math.min(expiresAt, key.expiresAt ?? Infinity);
+    }
+    // The office is compared as it is, by the resource: those of a policy are patterns.
+    const identity = {
+      principal,
+      policy: { roles: ["agent"] },
+      expiresAt,
+    } as const;
+    this.#ids.set(identity, grant.id);
+    return identity;
+  }
+}
+
+const ENDED: Refused = { refused: "the grant has ended" };
+
+const toView = (grant: UsedGrant): GrantView => {
+  const { id, by, office, client, computers, createdAt, usedAt } = grant;
+  return {
+    id,
+    principal: by.principal,
+    office,
+    program: client.name,
+    ...(client.host !== undefined && { vouched_by: client.host }),
+    computers,
+    since: new Date(createdAt).toISOString(),
+    used: new Date(usedAt).toISOString(),
+    expires: new Date(endOf(grant)).toISOString(),
+  };
+};

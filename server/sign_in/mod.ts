@@ -1,0 +1,77 @@
+/**
+ * Sign-in for MCP clients that take a URL and no key: the Server is its own OAuth authorization server,
+ * and a person with a key lets programs in on a page.
+ *
+ * ```ts
+ * import { mcpGateway } from "@a2c-smcp/sdk/mcp";
+ * import { apiKeys, createSmcpServer } from "@a2c-smcp/sdk/server";
+ * import { signIn } from "@a2c-smcp/sdk/server/sign-in";
+ *
+ * await using smcp = createSmcpServer({
+ *   authenticator: apiKeys([{ id: "ann", key: crypto.randomUUID() }]),
+ *   gateway: mcpGateway(),
+ *   signIn: signIn(),
+ *   publicUrl: "https://smcp.example.com",
+ * });
+ * ```
+ *
+ * @module
+ */
+import { checkNames, type NamesOf } from "../../shared/checks.ts";
+import type { StartSignIn } from "../doors/sign_in.ts";
+import type { FetchDocument } from "./clients.ts";
+import type { SignInStore } from "./grant.ts";
+import { memoryStore } from "./memory_store.ts";
+import { checkRedirects } from "./redirects.ts";
+import { ServerSignIn } from "./sign_in.ts";
+
+export type {
+  EndOrder,
+  GrantView,
+  KeptKey,
+  SignedIn,
+  SignIn,
+  SignInHost,
+  StartSignIn,
+} from "../doors/sign_in.ts";
+export type { FetchDocument } from "./clients.ts";
+export type {
+  Allower,
+  ClientFacts,
+  Grant,
+  PendingCode,
+  SignInStore,
+  UsedGrant,
+} from "./grant.ts";
+export { memoryStore } from "./memory_store.ts";
+
+/** Options of {@linkcode signIn}. */
+export interface SignInOptions {
+  /** Keeps grants and codes; default the memory of the process, with which all grants end. */
+  store?: SignInStore;
+  /** Redirect URIs of programs that the rules leave out, such as `"myapp://callback"`; default none. */
+  redirects?: readonly string[];
+  /**
+   * Fetches the metadata documents of programs, without following redirects, in place of the one that
+   * connects to public addresses alone; for a network with a proxy.
+   */
+  fetchDocument?: FetchDocument;
+}
+
+const OPTION_NAMES = {
+  store: true,
+  redirects: true,
+  fetchDocument: true,
+} satisfies NamesOf<SignInOptions>;
+
+/**
+ * Makes the option `signIn` of a Server.
+ *
+ * @throws {TypeError} for a misspelled option, and a redirect URI that cannot be one
+ */
+export function signIn(options: SignInOptions = {}): StartSignIn {
+  checkNames(options, OPTION_NAMES, "signIn()");
+  const { store = memoryStore(), redirects = [], fetchDocument } = options;
+  checkRedirects(redirects);
+  return (host) => new ServerSignIn(host, { store, redirects, fetchDocument });
+}

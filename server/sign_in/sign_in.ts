@@ -1,0 +1,170 @@
+/**
+ * The sign-in of one Server: connects its parts, and adds their routes.
+ *
+ * @module
+ */
+import type { Context, Hono } from "hono";
+import { cors } from "hono/cors";
+import type { Refused } from "../auth/authenticator.ts";
+import { METADATA_ROOT } from "../doors/gateway_admission.ts";
+import type {
+  EndOrder,
+  GrantView,
+  SignedIn,
+  SignIn,
+  SignInHost,
+} from "../doors/sign_in.ts";
+import type { SmcpEnv } from "../http/http_app.ts";
+import type { Identity } from "../shared/identity.ts";
+import { AuthorizeEndpoint } from "./authorize.ts";
+import { Clients, type FetchDocument, registerClient } from "./clients.ts";
+import type { SignInStore } from "./grant.ts";
+import { Grants, type SignInParts } from "./grants.ts";
+import { mountMetadata, Resources, SCOPE } from "./metadata.ts";
+import {
+  clientOf,
+  maxBody,
+  NO_STORE,
+  OAuthFault,
+  toErrorResponse,
+} from "./oauth.ts";
+import { AnyPerson, KeyHolders, type Persons } from "./persons.ts";
+import { Seals } from "./seals.ts";
+import { TokenEndpoints } from "./tokens.ts";
+import { Tries } from "./tries.ts";
+
+/** What {@linkcode ServerSignIn} is made of. */
+export interface SignInSetup {
+  readonly store: SignInStore;
+  /** Redirect URIs that are allowed besides. */
+  readonly redirects: readonly string[];
+  readonly fetchDocument: FetchDocument | undefined;
+}
+
+/** The sign-in of a Server. */
+export class ServerSignIn implements SignIn {
+  readonly #host: SignInHost;
+  readonly #setup: SignInSetup;
+  readonly #resources: Resources;
+  readonly #grants: Grants;
+  readonly #clients: Clients;
+  readonly #parts: SignInParts;
+  readonly #tries = new Tries();
+  #seals: Promise<Seals> | undefined;
+
+  constructor(host: SignInHost, setup: SignInSetup) {
+    const { store, redirects, fetchDocument } = setup;
+    this.#host = host;
+    this.#setup = setup;
+    this.#resources = new Resources(host);
+    this.#clients = new Clients(redirects, fetchDocument);
+    const { seals } = this;
+    this.#parts = { host, store, seals, resources: this.#resources };
+    this.#grants = new Grants(this.#parts);
+  }
+
+  /** Returns what seals, with the secret of the store. */
+  readonly seals = (): Promise<Seals> =>
+    this.#seals ??= this.#setup.store.secret().then(Seals.of);
+
+  mount(app: Hono<SmcpEnv>): void {
+    // For any page: no cookie counts there, and an answer takes a code or a token.
+    const open = cors({
+      origin: "*",
+      allowMethods: ["GET", "POST"],
+      exposeHeaders: ["www-authenticate", "retry-after"],
+      maxAge: 600,
+    });
+    const places = [
+      `${METADATA_ROOT}/*`,
+      "/.well-known/oauth-authorization-server/*",
+      "/.well-known/openid-configuration/*",
+      "/.well-known/jwks.json",
+      `${this.#host.gatewayPath}/.well-known/*`,
+      `${this.#host.gatewayPath}/:office/.well-known/*`,
+      "/token",
+      "/register",
+      "/revoke",
+    ];
+    for (const place of places) app.use(place, open);
+    mountMetadata(app, this.#resources, this.#host);
+    const parts = {
+      ...this.#parts,
+      clients: this.#clients,
+      tries: this.#tries,
+      redirects: this.#setup.redirects,
+      persons: this.#persons(),
+      grants: this.#grants,
+    };
+    new AuthorizeEndpoint(parts).mount(app);
+    new TokenEndpoints(parts).mount(app);
+    app.post("/register", maxBody(16 * 1024), (c) => this.#register(c));
+  }
+
+  admit(
+    token: string,
+    office: string | undefined,
+  ): Promise<SignedIn | Refused> | undefined {
+    return this.#grants.admit(token, office);
+  }
+
+  refresh(identity: Identity): Promise<Identity | Refused> | undefined {
+    return this.#grants.refresh(identity);
+  }
+
+  challenge(office: string | undefined, hadCredentials: boolean): string {
+    return this.#resources.challenge(office, hadCredentials);
+  }
+
+  grants(): Promise<readonly GrantView[]> {
+    return this.#grants.views();
+  }
+
+  end(
+    order: EndOrder,
+    which: (grant: GrantView) => boolean,
+  ): Promise<readonly GrantView[]> {
+    return this.#grants.endWhere(order, which);
+  }
+
+  async close(): Promise<void> {
+    await this.#setup.store[Symbol.asyncDispose]();
+  }
+
+  #persons(): Persons {
+    const { authenticate, find } = this.#host;
+    return authenticate && find
+      ? new KeyHolders({ authenticate, find })
+      : new AnyPerson();
+  }
+
+  /** Registers a program, of which nothing is kept (RFC 7591). */
+  async #register(c: Context<SmcpEnv>): Promise<Response> {
+    const address = clientOf(c, this.#host.proxies);
+    try {
+      if (this.#tries.isExceeded("register", address)) {
+        throw new OAuthFault("temporarily_unavailable", "too many requests");
+      }
+      this.#tries.count("register", address);
+      const data: unknown = await c.req.json().catch(() => undefined);
+      const client = registerClient(data, this.#setup.redirects);
+      return c.json(
+        {
+          client_id: client.id,
+          client_id_issued_at: Math.floor(Date.now() / 1000),
+          ...(client.name !== "" && { client_name: client.name }),
+          redirect_uris: client.redirects,
+          grant_types: ["authorization_code", "refresh_token"],
+          response_types: ["code"],
+          token_endpoint_auth_method: "none",
+          scope: SCOPE,
+        },
+        201,
+        NO_STORE,
+      );
+    } catch (error) {
+      if (error instanceof OAuthFault) return toErrorResponse(error);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * What an address may do in a minute. Failures are counted, above all wrong keys: many people are behind one
+ * address, such as all of claude.ai, and their good requests must pass.
+ *
+ * @module
+ */
+import { addressGroup } from "../limits/limits.ts";
+
+/** What is counted, with the most of it in a minute. */
+const MOST = {
+  /** Keys that were refused. */
+  key: 10,
+  /** Requests for a token that were refused. */
+  token: 300,
+  /** Registrations, of which nothing is kept. */
+  register: 300,
+  /** Requests for the page that were refused. */
+  authorize: 120,
+};
+
+const MINUTE_MS = 60_000;
+
+/** The most addresses that are known at a time; then the oldest is forgotten. */
+const MAX_ADDRESSES = 10_000;
+
+/** Counts by address, for a minute. */
+export class Tries {
+  #minute = 0;
+  readonly #counts = new Map<string, number>();
+
+  /** Whether an address has had all of its tries. */
+  isExceeded(kind: keyof typeof MOST, address: string): boolean {
+    this.#turn();
+    const count = this.#counts.get(keyOf(kind, address)) ?? 0;
+    return count >= MOST[kind];
+  }
+
+  /** Counts one. */
+  count(kind: keyof typeof MOST, address: string): void {
+    this.#turn();
+    const key = keyOf(kind, address);
+    const count = this.#counts.get(key) ?? 0;
+    this.#counts.set(key, count + 1);
+    const [oldest] = this.#counts.size > MAX_ADDRESSES
+      ? this.#counts.keys()
+      : [];
+    if (oldest !== undefined) this.#counts.delete(oldest);
+  }
+
+  #turn(): void {
+    const minute = Math.floor(Date.now() / MINUTE_MS);
+    if (minute === this.#minute) return;
+    this.#minute = minute;
+    this.#counts.clear();
+  }
+}
+
+const keyOf = (kind: string, address: string): string =>
+  `${kind} ${addressGroup(address)}`;
