@@ -58,8 +58,8 @@ export class Grants {
 
   constructor(parts: SignInParts) {
     this.#parts = parts;
-    parts.store.onEnded?.((id) => {
-      this.#touched.delete(id);
+    parts.store.onEnded?.(() => {
+      this.#touched.clear();
       void parts.host.recheck();
     });
   }

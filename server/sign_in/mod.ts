@@ -47,7 +47,10 @@ export { memoryStore } from "./memory_store.ts";
 
 /** Options of {@linkcode signIn}. */
 export interface SignInOptions {
-  /** Keeps grants and codes; default the memory of the process, with which all grants end. */
+  /**
+   * Keeps grants and codes. The default is Redis in a cluster, an object on Cloudflare, and else the memory of
+   * the process, with which all grants end.
+   */
   store?: SignInStore;
   /** Redirect URIs of programs that the rules leave out, such as `"myapp://callback"`; default none. */
   redirects?: readonly string[];
@@ -71,7 +74,10 @@ const OPTION_NAMES = {
  */
 export function signIn(options: SignInOptions = {}): StartSignIn {
   checkNames(options, OPTION_NAMES, "signIn()");
-  const { store = memoryStore(), redirects = [], fetchDocument } = options;
+  const { redirects = [], fetchDocument } = options;
   checkRedirects(redirects);
-  return (host) => new ServerSignIn(host, { store, redirects, fetchDocument });
+  return (host) => {
+    const store = options.store ?? host.store?.() ?? memoryStore();
+    return new ServerSignIn(host, { store, redirects, fetchDocument });
+  };
 }
