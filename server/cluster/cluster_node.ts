@@ -50,7 +50,7 @@ interface ClusterNodeParts {
   /** Creates what carries events between offices. */
   readonly newTunnel: (node: TunnelNode) => NodeTunnel;
   /** Makes what keeps the sign-ins of all nodes. */
-  readonly signInStore: () => SignInStore;
+  readonly signInStore: () => Promise<SignInStore>;
 }
 
 /** A server as a node of a cluster: one term after the other, each under an id of its own. */

@@ -25,7 +25,6 @@ import { ClusterNode } from "./cluster_node.ts";
 import type { Connected } from "./term.ts";
 import { connectRedis, type Redis } from "./redis/connect.ts";
 import { REDIS_TLS_NAMES, type RedisTls } from "./redis/url.ts";
-import { RedisSignInStore } from "./sign_in_store.ts";
 import { type Cluster, newCluster } from "../shared/cluster.ts";
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import "../../shared/check_runtime.ts";
@@ -114,8 +113,10 @@ export async function joinCluster(
       leaseMs,
       clock: systemClock,
       newTunnel: (node) => new ClusterOffices(node, leaseMs),
-      signInStore: () =>
-        new RedisSignInStore(() => connectRedis(url, options.tls)),
+      signInStore: async () => {
+        const { RedisSignInStore } = await import("./sign_in_store.ts");
+        return new RedisSignInStore(() => connectRedis(url, options.tls));
+      },
     }),
   );
 }

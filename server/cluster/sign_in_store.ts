@@ -17,7 +17,12 @@ import type {
   SignInStore,
   UsedGrant,
 } from "../sign_in/grant.ts";
-import { CODE_KEPT_MS, newSecret, readSecret } from "../sign_in/secret.ts";
+import {
+  CODE_KEPT_MS,
+  newSecret,
+  readSecret,
+  Touches,
+} from "../sign_in/secret.ts";
 import { failure, log } from "../shared/log.ts";
 
 /** The channel of all nodes, by which they report ends. */
@@ -39,6 +44,7 @@ type StoreRedis = Pick<
 export class RedisSignInStore implements SignInStore {
   readonly #connect: () => Promise<StoreRedis>;
   readonly #listeners: (() => void)[] = [];
+  readonly #touches = new Touches();
   /** By this it knows its own messages. */
   readonly #node = crypto.randomUUID();
   #redis: Promise<StoreRedis> | undefined;
@@ -92,7 +98,7 @@ export class RedisSignInStore implements SignInStore {
   }
 
   async touch(id: string, at: number): Promise<void> {
-    await this.#run(TOUCH, id, at);
+    if (this.#touches.isDue(id, at)) await this.#run(TOUCH, id, at);
   }
 
   async endGrant(id: string): Promise<Grant | undefined> {

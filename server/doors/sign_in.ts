@@ -30,7 +30,7 @@ export interface SignInHost {
   /** Finds the identity of a key again by what is kept of it; absent without an authenticator. */
   readonly find?: (kept: KeptKey) => Promise<Identity | Refused>;
   /** Makes the store that all nodes share, which the sign-in closes; absent where there is one node alone. */
-  readonly store?: () => SignInStore;
+  readonly store?: () => Promise<SignInStore>;
   /** Returns the names of the Computers in an office now, sorted. */
   computersOf(office: string): Promise<readonly string[]>;
   /** Returns the Agent that has the seat of an office, unless it is the gateway's. */

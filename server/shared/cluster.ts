@@ -59,7 +59,7 @@ export interface ClusterMember extends ClusterSource {
    */
   joined(): Promise<void>;
   /** Makes what keeps the sign-ins of all nodes; its owner closes it. */
-  signInStore?(): SignInStore;
+  signInStore?(): Promise<SignInStore>;
   /** Notes a request of a session that is not here. */
   unknownSession(sid: string): void;
   /** Leaves, when no members are left. */

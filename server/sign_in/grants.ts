@@ -19,9 +19,6 @@ import { type AccessClaims, isSeal, type Seals } from "./seals.ts";
 /** Milliseconds after which a grant ends that nothing has renewed. */
 const IDLE_MS = 30 * 86_400_000;
 
-/** A use is noted at most so often. */
-const TOUCH_MS = 60_000;
-
 /** The most tokens that are known to be sealed here: opening one takes longer than all else. */
 const MAX_OPENED = 1000;
 
@@ -41,7 +38,7 @@ export const partyOf = ({ by, office, client }: Grant) => ({
 /** What of sign-in the endpoints share. */
 export interface SignInParts {
   readonly host: SignInHost;
-  readonly store: SignInStore;
+  readonly store: () => Promise<SignInStore>;
   readonly seals: () => Promise<Seals>;
   readonly resources: Resources;
 }
@@ -53,15 +50,9 @@ export class Grants {
   readonly #opened = new Map<string, AccessClaims>();
   /** The ids of the grants behind identities. */
   readonly #ids = new WeakMap<Identity, string>();
-  /** When the use of a grant was noted. */
-  readonly #touched = new Map<string, number>();
 
   constructor(parts: SignInParts) {
     this.#parts = parts;
-    parts.store.onEnded?.(() => {
-      this.#touched.clear();
-      void parts.host.recheck();
-    });
   }
 
   /** Decides about a token at a resource; `undefined` for what is no token of a sign-in. */
@@ -86,7 +77,8 @@ export class Grants {
   ): Promise<
     { readonly grant: Grant; readonly identity: Identity } | undefined
   > {
-    const grant = await this.#parts.store.grant(id);
+    const store = await this.#parts.store();
+    const grant = await store.grant(id);
     if (grant === undefined) return undefined;
     const identity = await this.#identityOf(grant);
     if (identity !== undefined) return { grant, identity };
@@ -100,9 +92,9 @@ export class Grants {
     why: GrantEnd,
     order?: EndOrder,
   ): Promise<boolean> {
-    const { host, store } = this.#parts;
+    const { host } = this.#parts;
+    const store = await this.#parts.store();
     const ended = await store.endGrant(id);
-    this.#touched.delete(id);
     if (ended === undefined) return false;
     host.audit({
       event: "grant_ended",
@@ -117,7 +109,7 @@ export class Grants {
 
   /** Returns the grants, newest first. */
   async views(): Promise<readonly GrantView[]> {
-    const { store } = this.#parts;
+    const store = await this.#parts.store();
     const views: GrantView[] = [];
     for (const grant of await store.grants()) {
       if (await this.alive(grant.id)) views.push(toView(grant));
@@ -147,7 +139,7 @@ export class Grants {
     if (claims === undefined) {
       return { refused: "no access token of this Server" };
     }
-    const { resources, store } = this.#parts;
+    const { resources } = this.#parts;
     const now = Date.now();
     if (claims.resource !== resources.pathOf(office)) {
       return { refused: "the access token is for another resource" };
@@ -156,10 +148,8 @@ export class Grants {
     const found = await this.alive(claims.grant);
     if (found === undefined) return ENDED;
     const { grant: { id, office: granted, computers }, identity } = found;
-    if (now - (this.#touched.get(id) ?? 0) >= TOUCH_MS) {
-      this.#touched.set(id, now);
-      await store.touch(id, now);
-    }
+    const store = await this.#parts.store();
+    await store.touch(id, now);
     return { identity, office: granted, grant: { id, computers } };
   }
 

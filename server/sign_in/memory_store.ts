@@ -4,7 +4,7 @@
  * @module
  */
 import type { Grant, PendingCode, SignInStore, UsedGrant } from "./grant.ts";
-import { CODE_KEPT_MS, newSecret, readSecret } from "./secret.ts";
+import { CODE_KEPT_MS, newSecret, readSecret, Touches } from "./secret.ts";
 
 /** The most codes at a time; then the oldest goes. */
 const MAX_CODES = 10_000;
@@ -18,6 +18,7 @@ class MemoryStore implements SignInStore {
     string,
     { readonly grant: Grant; usedAt: number }
   >();
+  readonly #touches = new Touches();
 
   constructor(secret: Uint8Array<ArrayBuffer>) {
     this.#secret = secret;
@@ -67,7 +68,7 @@ class MemoryStore implements SignInStore {
   }
 
   touch(id: string, at: number): Promise<void> {
-    const row = this.#find(id);
+    const row = this.#touches.isDue(id, at) ? this.#find(id) : undefined;
     if (row) row.usedAt = Math.max(row.usedAt, at);
     return Promise.resolve();
   }

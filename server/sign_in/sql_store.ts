@@ -4,7 +4,7 @@
  * @module
  */
 import type { Grant, PendingCode, SignInStore, UsedGrant } from "./grant.ts";
-import { CODE_KEPT_MS, newSecret, readSecret } from "./secret.ts";
+import { CODE_KEPT_MS, newSecret, readSecret, Touches } from "./secret.ts";
 
 /** A value of a column or a parameter. */
 export type SqlValue = string | number;
@@ -45,6 +45,7 @@ const EXPIRING = ["sign_in_codes", "sign_in_redeemed", "sign_in_grants"];
 /** Grants and codes in tables: each statement is one step, which one caller alone takes. */
 export class SqlStore implements SignInStore {
   readonly #sql: Sql;
+  readonly #touches = new Touches();
 
   /** @throws {Error} when the tables are of another version */
   constructor(sql: Sql) {
@@ -143,6 +144,7 @@ export class SqlStore implements SignInStore {
 
   // deno-lint-ignore require-await -- what throws rejects
   async touch(id: string, at: number): Promise<void> {
+    if (!this.#touches.isDue(id, at)) return;
     this.#sql.rows(
       "UPDATE sign_in_grants SET used = ? WHERE id = ? AND used < ?",
       at,

@@ -167,7 +167,7 @@ Deno.test("a server of a cluster makes a store on its own Redis", async () => {
   await using cluster = await joinCluster(redis.url);
   const { signInStore } = memberOf(cluster);
   assert(signInStore);
-  await using a = signInStore();
+  await using a = await signInStore();
   await using b = openStore(redis.url);
   assertEquals(await a.secret(), await b.secret());
 });

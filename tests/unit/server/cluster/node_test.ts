@@ -419,9 +419,7 @@ function newNode(first: Answer = {}) {
     leaseMs: LEASE_MS,
     clock,
     newTunnel: () => tunnel,
-    signInStore: () => {
-      throw new Error("no Redis");
-    },
+    signInStore: () => Promise.reject(new Error("no Redis")),
   });
   const start = () => node.start(SETTINGS, local);
   return { node, clock, lives, cluster, tunnel, local, start };
