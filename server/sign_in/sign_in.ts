@@ -131,6 +131,10 @@ export class ServerSignIn implements SignIn {
     return this.#resources.challenge(office, hadCredentials);
   }
 
+  url(): string | undefined {
+    return this.#host.issuer() && this.#resources.urlOf(undefined);
+  }
+
   grants(): Promise<readonly GrantView[]> {
     return this.#grants.views();
   }
@@ -140,10 +144,6 @@ export class ServerSignIn implements SignIn {
     which: (grant: GrantView) => boolean,
   ): Promise<readonly GrantView[]> {
     return this.#grants.endWhere(order, which);
-  }
-
-  url(): string | undefined {
-    return this.#host.issuer() && this.#resources.urlOf(undefined);
   }
 
   async close(): Promise<void> {
