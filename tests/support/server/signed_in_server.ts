@@ -79,7 +79,7 @@ export class SignedInServer extends SignInVisitor implements AsyncDisposable {
   /** Replaces the API keys, as a reload does. */
   async replaceKeys(keys: readonly ApiKey[]): Promise<void> {
     this.#authenticators[0] = apiKeys(keys);
-    await this.gateway.office.smcp.recheckSessions();
+    await this.gateway.office.server.recheckSessions();
   }
 
   /** Lets a program in with the key of ann, at the office "north" or the path of a resource. */
