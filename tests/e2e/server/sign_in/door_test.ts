@@ -456,24 +456,25 @@ Deno.test("a taken seat does not look like a refused token", async () => {
     body: INITIALIZE,
   });
   assertEquals(opened.status, 200, opened.body);
-  for (
-    const [headers, body] of [
-      [{ "mcp-session-id": `${opened.headers["mcp-session-id"]}` }, LIST_TOOLS],
-      [callEcho("x").headers, callEcho("x").body],
-      [LIST.headers, LIST.body],
-    ] as const
-  ) {
+  assertStringIncludes(opened.body, "No tools can be used now: The office");
+  const ask = async (
+    headers: Readonly<Record<string, string>>,
+    body: string,
+  ) => {
     const asked = await post(server.gateway.url, {
       headers: { ...as, ...headers },
       body,
     });
     assertEquals(asked.status, 200, asked.body);
-    assertStringIncludes(asked.body, "is in use by its Agent");
-  }
+    return asked.body;
+  };
+  const session = { "mcp-session-id": `${opened.headers["mcp-session-id"]}` };
+  assertStringIncludes(await ask(session, LIST_TOOLS), `"tools":[]`);
+  const call = callEcho("x");
+  assertStringIncludes(
+    await ask(call.headers, call.body),
+    "is in use by its Agent",
+  );
   await agent.leave();
-  const listed = await post(server.gateway.url, {
-    ...LIST,
-    headers: { ...LIST.headers, ...as },
-  });
-  assertStringIncludes(listed.body, "pc__echo");
+  assertStringIncludes(await ask(LIST.headers, LIST.body), "pc__echo");
 });
