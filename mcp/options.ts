@@ -8,6 +8,7 @@
  */
 import { MAX_TIMER_MS } from "../shared/async.ts";
 import { checkNames, checkNumbers, type NamesOf } from "../shared/checks.ts";
+import type { ComputerChoice } from "../shared/computer_choice.ts";
 import {
   isMemberName,
   isOfficeName,
@@ -28,6 +29,8 @@ export interface McpCall {
   readonly prompt?: string;
   /** Who calls, as it was given to `OfficeMcp.handle`. */
   readonly principal?: string;
+  /** The id of the sign-in by which it calls, if it does by one. */
+  readonly grant?: string;
   /** The program that calls, as it names itself. */
   readonly client?: { readonly name: string; readonly version: string };
 }
@@ -121,6 +124,8 @@ export type ResolvedOptions =
   & {
     /** What the office is shown by at most: no name of a client's choice gets around its patterns. */
     readonly within?: ResolvedOptions;
+    /** The Computers that a person has chosen, by a sign-in; absent for all of them. */
+    readonly computers?: ComputerChoice;
   };
 
 /** Nine tenths of what a Server allows an Agent by default, for calls; the rest is for all else. */
@@ -200,12 +205,14 @@ function check(
 /**
  * Fills in how a client asks to see an office, within what it is allowed to.
  *
+ * @param computers those that a person has chosen, if one has
  * @throws {RangeError} naming a number that is out of its range
  * @throws {TypeError} naming what cannot be used
  */
 export function narrowOptions(
   within: ResolvedOptions,
   asked: OfficeMcpOptions,
+  computers?: ComputerChoice,
 ): ResolvedOptions {
   const { within: _, ...given } = within;
   const { computer, callTimeoutMs } = given;
@@ -223,6 +230,7 @@ export function narrowOptions(
     ...resolved,
     callTimeoutMs: Math.min(resolved.callTimeoutMs, callTimeoutMs),
     within,
+    ...(computers && { computers }),
   };
 }
 

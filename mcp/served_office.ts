@@ -8,7 +8,7 @@
  * @module
  */
 import { repeatedId } from "../agent/call_tool.ts";
-import type { McpCaller } from "./http/caller.ts";
+import type { McpCaller } from "./caller.ts";
 import { refusal, untilEnd } from "./http/guards.ts";
 import { isForSeat, SeatDoor } from "./http/seat_door.ts";
 import type { HttpViews } from "./http/views.ts";
@@ -233,7 +233,10 @@ export class ServedOffice {
   async #visit(request: Request, caller: McpCaller): Promise<Response> {
     this.#forgetUsers();
     const commands = this.#commands;
-    if (!commands) return refusal(404, "The seat is not shared here");
+    // A command would see all Computers, and not only those that a person has chosen.
+    if (!commands || caller.grant) {
+      return refusal(404, "The seat is not shared here");
+    }
     const end = endAll(this.#uses.begin(), this.#visits.begin());
     return await untilEnd(() => commands.handle(request, caller), end);
   }
@@ -245,14 +248,15 @@ export class ServedOffice {
 
   /** Notes that a call is in flight, in the audit log too; returns what ends it. */
   readonly #admit = (
-    { reqId, principal, client }: Pick<
+    { reqId, principal, client, grant }: Pick<
       McpCall,
-      "reqId" | "principal" | "client"
+      "reqId" | "principal" | "client" | "grant"
     >,
   ): () => void => {
     const source = {
       ...(principal !== undefined && { principal }),
       ...(client && { client: `${client.name} ${client.version}` }),
+      ...(grant !== undefined && { grant }),
     };
     return endAll(
       this.#host.attribute(reqId, source),

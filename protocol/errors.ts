@@ -162,6 +162,17 @@ const isErrorPayload = (
 ): data is Record<string, unknown> & ErrorPayload =>
   Number.isInteger(data.code) && typeof data.message === "string";
 
+/**
+ * Creates the error of a request to a Computer that is not in the office of its Agent; it never reveals whether it
+ * is in another one (protocol §5).
+ */
+export const notInOffice = (computer: string): ProtocolError =>
+  new ProtocolError(
+    ErrorCode.NOT_FOUND,
+    `Computer ${JSON.stringify(computer)} is not in your office`,
+    { fields: { computer } },
+  );
+
 /** Why bytes cannot be read by their handle (protocol §6); later versions may add others. */
 export type BlobReason = "invalid_handle" | "forbidden" | "gone" | "range";
 

@@ -11,9 +11,19 @@ export type ComputerChoice =
 
 /** Returns whether a Computer is among those of a choice. */
 export const isChosen = (choice: ComputerChoice, computer: string): boolean =>
-  "only" in choice
-    ? choice.only.includes(computer)
-    : !choice.except.includes(computer);
+  choosing(choice)(computer);
+
+/** Makes of a choice what returns whether a Computer is among its own, in a time that does not depend on their number. */
+export function choosing(
+  choice: ComputerChoice,
+): (computer: string) => boolean {
+  if ("only" in choice) {
+    const only = new Set(choice.only);
+    return (computer) => only.has(computer);
+  }
+  const except = new Set(choice.except);
+  return (computer) => !except.has(computer);
+}
 
 /** The most names in the text of a choice. */
 const MAX_NAMES = 5;

@@ -7,12 +7,17 @@ import {
 } from "@modelcontextprotocol/server";
 import type { IncomingHttpHeaders } from "node:http";
 import { readBody } from "./body.ts";
-import { type McpCaller, toAuthInfo } from "./caller.ts";
+import {
+  type McpCaller,
+  type Message,
+  ownerOf,
+  toAuthInfo,
+} from "../caller.ts";
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
 import type { EventRoom } from "./kept_events.ts";
 import { keptAlive } from "./kept_alive.ts";
 import { headerMismatch } from "../../protocol/mcp/param_headers.ts";
-import type { SmcpAgent } from "../../agent/mod.ts";
+import type { OfficeAgent } from "../office_agent.ts";
 import { QuickAnswers } from "./quick_answer.ts";
 import {
   areOfSession,
@@ -20,10 +25,9 @@ import {
   readLoneCall,
   readQuickMessage,
 } from "./quick_message.ts";
-import { type Caller, RunningAnswers } from "./running_answers.ts";
-import type { Message } from "./session_transport.ts";
+import { RunningAnswers, type Sender } from "./running_answers.ts";
 import { Sessions } from "./sessions.ts";
-import { isTaskMethod, isTaskRequest, ownerOf } from "../tasks/extension.ts";
+import { isTaskMethod, isTaskRequest } from "../tasks/extension.ts";
 import {
   errorAnswer,
   listenForTasks,
@@ -90,39 +94,39 @@ export class HttpView {
   async answer(
     { headers, outgoing }: Pick<GatewayPost, "headers" | "outgoing">,
     json: unknown,
-    { principal }: McpCaller,
+    caller: McpCaller,
   ): Promise<boolean> {
     const isOfSession = areOfSession(headers);
     const message = isOfSession ? readQuickMessage(json) : undefined;
     const call = isOfSession ? undefined : readLoneCall(json, headers);
     if (message === undefined && call === undefined) return false;
-    let agent: SmcpAgent;
+    let agent: OfficeAgent;
     try {
       agent = await this.#parts.view.ready();
     } catch {
       return false;
     }
-    const caller = { agent, principal };
+    const sender = { agent, caller };
     if (message) {
-      return this.#sessions.answer({ headers, outgoing, message }, caller);
+      return this.#sessions.answer({ headers, outgoing, message }, sender);
     }
     return call !== undefined &&
-      this.#call({ headers, outgoing }, call, caller);
+      this.#call({ headers, outgoing }, call, sender);
   }
 
   /** Answers a call without a session, if its headers repeat its arguments; returns whether it does. */
   #call(
     { headers, outgoing }: Pick<GatewayPost, "headers" | "outgoing">,
     message: LoneCall,
-    caller: Caller,
+    sender: Sender,
   ): boolean {
     const repeated = { get: (name: string) => headerOf(headers, name) };
     if (refuseHeaders(repeated, message.json, this.#parts)) return false;
-    const more = { parsedBody: message.json, ...toAuthInfo(caller.principal) };
+    const more = { parsedBody: message.json, ...toAuthInfo(sender.caller) };
     this.#running.run({
       message,
       headers,
-      client: { ...message.client, ...caller },
+      client: { ...message.client, ...sender },
       answer: this.#answers.begin(outgoing, message.id, {}),
       inSession: false,
       serve: (request) => this.#modern.fetch(request, more),
@@ -150,8 +154,7 @@ export class HttpView {
     } catch (error) {
       return refusal(503, messageOf(error));
     }
-    const auth = toAuthInfo(caller.principal);
-    const message: Message = { parsedBody: body.json, ...auth };
+    const message: Message = { parsedBody: body.json, ...toAuthInfo(caller) };
     if (await isLegacyRequest(request, body.json)) {
       return await this.#sessions.serve(withPlainAccept(request), message);
     }
@@ -161,16 +164,19 @@ export class HttpView {
     const answer = () =>
       keptAlive(
         request,
-        (request) => this.#answer(request, message),
+        (request) => this.#answer(request, message, ownerOf(caller)),
         options.heartbeatMs,
       );
     return end ? await untilEnd(answer, end) : await answer();
   }
 
   /** Answers a request of 2026-07-28; a stream for tasks has their notifications. */
-  async #answer(request: Request, message: Message): Promise<Response> {
+  async #answer(
+    request: Request,
+    message: Message,
+    owner: string,
+  ): Promise<Response> {
     const { tasks } = this.#parts;
-    const owner = ownerOf(message.authInfo);
     let listen: unknown;
     try {
       listen = listenForTasks(message.parsedBody, tasks, owner);

@@ -27,7 +27,7 @@ import { isRecord } from "../../protocol/names.ts";
 import { swapRemove } from "../../shared/deadlines.ts";
 
 /** Who sends a request, and the Agent that it is for. */
-export type Caller = Pick<CallingClient, "agent" | "principal">;
+export type Sender = Pick<CallingClient, "agent" | "caller">;
 
 /** A request, and how it is answered. */
 export interface Running {

@@ -13,7 +13,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { readBody } from "./body.ts";
-import { type McpCaller, toAuthInfo } from "./caller.ts";
+import { callerIn, type McpCaller, toAuthInfo } from "../caller.ts";
 import type { McpCall } from "../options.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { invalidParams } from "../tools/result.ts";
@@ -77,7 +77,7 @@ export class SeatDoor {
   async handle(request: Request, caller: McpCaller): Promise<Response> {
     const body = await readBody(request, this.#maxBytes, MOST_VALUES);
     if (body instanceof Response) return body;
-    const message = { parsedBody: body.json, ...toAuthInfo(caller.principal) };
+    const message = { parsedBody: body.json, ...toAuthInfo(caller) };
     return await this.#handler.fetch(request, message);
   }
 
@@ -143,7 +143,7 @@ async function pass(
   if (excess) return excess.toPayload();
   const requests = requestsOf(await take());
   const reqId = crypto.randomUUID();
-  const principal = http?.authInfo?.clientId;
+  const { principal } = callerIn(http?.authInfo);
   const client = server.getClientVersion();
   const ended = admit({
     reqId,

@@ -12,15 +12,14 @@ import {
   type ServerEvent,
 } from "@modelcontextprotocol/server";
 import type { ServerParts } from "../office/server_parts.ts";
-import { toAuthInfo } from "./caller.ts";
+import { callerIn, type Message, ownerOf, toAuthInfo } from "../caller.ts";
 import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
 import type { QuickAnswers } from "./quick_answer.ts";
 import type { QuickMessage } from "./quick_message.ts";
-import { type Caller, RunningAnswers } from "./running_answers.ts";
+import { RunningAnswers, type Sender } from "./running_answers.ts";
 import type { CallingClient, Introduction } from "../office/begun_call.ts";
 import type { EventRoom } from "./kept_events.ts";
 import { type SessionPlace, SessionServer } from "./session_server.ts";
-import type { Message } from "./session_transport.ts";
 import { IdleTimer } from "../../shared/idle_timer.ts";
 import type { GatewayPost } from "../../shared/gateway.ts";
 
@@ -54,7 +53,7 @@ export class Sessions {
     const id = request.headers.get("mcp-session-id");
     if (id === null) return await this.#open(request, message);
     const session = this.#sessions.get(id);
-    if (!session || session.principal !== message.authInfo?.clientId) {
+    if (!session || session.owner !== ownerOf(callerIn(message.authInfo))) {
       const why =
         "Session not found: it ended; send initialize to begin another";
       return refusal(404, why, RpcError.NO_SESSION);
@@ -64,14 +63,14 @@ export class Sessions {
   }
 
   /** Answers a request past the MCP SDK, where its session can; returns whether it does. */
-  answer(post: SessionPost, caller: Caller): boolean {
+  answer(post: SessionPost, sender: Sender): boolean {
     const id = String(post.headers["mcp-session-id"]);
     const session = this.#sessions.get(id);
-    const isOwn = session?.principal === caller.principal;
+    const isOwn = session?.owner === ownerOf(sender.caller);
     const client = isOwn ? session?.client : undefined;
     if (session === undefined || client === undefined) return false;
     useAt(this.#sessions, id);
-    session.answer(post, { ...client, ...caller }, this.#answers);
+    session.answer(post, { ...client, ...sender }, this.#answers);
     return true;
   }
 
@@ -101,9 +100,9 @@ export class Sessions {
     }
     const id = crypto.randomUUID(); // no other client has it before the response
     const ended = () => this.#sessions.delete(id);
-    const principal = message.authInfo?.clientId;
+    const owner = ownerOf(callerIn(message.authInfo));
     const at = { id, room: this.#room };
-    const session = new Session(this.#parts, at, principal, ended);
+    const session = new Session(this.#parts, at, owner, ended);
     this.#sessions.set(id, session);
     let isOpen = false;
     try {
@@ -119,7 +118,7 @@ export class Sessions {
 /** The session of one client of MCP 2025-11-25 or before, which its requests find by their `Mcp-Session-Id`. */
 class Session {
   /** Who has opened it, and alone may use it. */
-  readonly principal: string | undefined;
+  readonly owner: string;
   readonly #id: string;
   readonly #server: SessionServer;
   /** Answers past the server. */
@@ -136,12 +135,12 @@ class Session {
   constructor(
     parts: ServerParts,
     { id, room }: SessionPlace,
-    principal: string | undefined,
+    owner: string,
     ended: () => void,
   ) {
     const { sessionIdleMs, abandonedMs } = parts.options;
     this.#id = id;
-    this.principal = principal;
+    this.owner = owner;
     this.#running = new RunningAnswers(parts);
     this.#abandoned = new IdleTimer(() => this.#abandon(), abandonedMs);
     this.#unused = new IdleTimer(() => void this.close(), sessionIdleMs);
@@ -185,7 +184,7 @@ class Session {
       "mcp-session-id": this.#id,
     });
     answer.onOver(() => this.#end());
-    const more = { parsedBody: message.json, ...toAuthInfo(this.principal) };
+    const more = { parsedBody: message.json, ...toAuthInfo(client.caller) };
     this.#running.run({
       message,
       headers,

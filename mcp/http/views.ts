@@ -1,53 +1,46 @@
 /**
- * The views of an office, chosen by the query of a client's URL.
+ * The views of an office, chosen by the query of a client's URL, and by the Computers that a person has let its
+ * program use.
  *
- * Equal queries share one view, and so one table of tools and its sessions; the view that was unused
- * longest gives way to a new one. All views share the Agent, the queue of calls and the
- * subscriptions.
+ * Equal ones share one view, and so one table of tools and its sessions. All views share the Agent, the queue of
+ * calls and the subscriptions.
  *
  * @module
  */
 import { readBytes } from "./body.ts";
-import type { McpCaller } from "./caller.ts";
+import type { McpCaller } from "../caller.ts";
 import { HttpView } from "./http_view.ts";
 import { EventRoom } from "./kept_events.ts";
 import {
   checkHeaders,
   corsHeaders,
-  makeRoom,
   preflight,
   refusal,
   untilEnd,
-  useAt,
 } from "./guards.ts";
 import { OfficeView } from "../office/office_view.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { narrowOptions, type OfficeMcpOptions } from "../options.ts";
 import { messageOf } from "../tools/result.ts";
+import { MAX_TOOLS, MAX_VIEWS, type OpenView, ViewRoom } from "./view_room.ts";
 import type { NamesOf } from "../../shared/checks.ts";
+import type { ComputerChoice } from "../../shared/computer_choice.ts";
 import type { GatewayBody, GatewayPost } from "../../shared/gateway.ts";
 
-/** The most views of an office at once, beside the one without a query. */
-const MAX_VIEWS = 100;
-/** The most tools of all of them, each of which has a table of its own. */
-const MAX_TOOLS = 100_000;
+/** How many principals whose sign-ins choose Computers have room for their views, at least. */
+const SIGNED_IN = 5;
 /** The most patterns of a view. */
 const MAX_PATTERNS = 100;
-
-/** One view of an office, and how many requests of it are not answered to their end. */
-interface OpenView {
-  readonly view: OfficeView;
-  readonly http: HttpView;
-  open: number;
-}
 
 /** An office as its clients ask for it by the queries of their URLs, such as `?tools=search`. */
 export class HttpViews {
   /** Of the office as it is shown without a query. */
   readonly #parts: ServerParts;
   readonly #whole: HttpView;
-  /** By query; those used longest ago come first. */
-  readonly #views = new Map<string, OpenView>();
+  /** By query. */
+  readonly #views = new ViewRoom(1);
+  /** Those with some Computers alone, by these and the query. */
+  readonly #chosen = new ViewRoom(SIGNED_IN);
   /** For what the streams of all their sessions have sent. */
   readonly #room = new EventRoom();
   #isClosed = false;
@@ -69,7 +62,7 @@ export class HttpViews {
   ): Promise<GatewayBody | undefined> {
     const body = await readBytes(post, this.#parts.options.maxBodyBytes);
     if (body instanceof Response || this.#isClosed) return body;
-    const isAnswered = post.query === ""
+    const isAnswered = isWhole(post.query, caller)
       ? await this.#whole.answer(post, body.json, caller)
       : await this.#answerIn(post, body.json, caller);
     return isAnswered ? undefined : body;
@@ -103,15 +96,15 @@ export class HttpViews {
 
   /** Asks for the Agent again, and notifies clients if they see something else now. */
   async refresh(): Promise<void> {
-    const views = [this.#parts, ...this.#views.values()];
+    const views = [this.#parts, ...this.#views.all, ...this.#chosen.all];
     await Promise.all(views.map(({ view }) => view.ready()));
   }
 
   /** Cancels all that runs, and ends all streams and sessions. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const views = [...this.#views.values()];
-    await Promise.all([this.#whole.close(), ...views.map(closeView)]);
+    const all = [this.#whole, this.#views, this.#chosen];
+    await Promise.all(all.map((each) => each.close()));
   }
 
   /** Answers a POST in the view of its query; returns whether it does. */
@@ -122,7 +115,7 @@ export class HttpViews {
   ): Promise<boolean> {
     let found: OpenView | undefined;
     try {
-      found = this.#find(readView(new URLSearchParams(post.query)));
+      found = this.#find(new URLSearchParams(post.query), caller);
     } catch {
       return false;
     }
@@ -142,10 +135,12 @@ export class HttpViews {
   ): Promise<Response> {
     if (this.#isClosed) return refusal(503, "The MCP server is closed");
     const { search, searchParams } = new URL(request.url);
-    if (search === "") return await this.#whole.serve(request, caller, body);
+    if (isWhole(search, caller)) {
+      return await this.#whole.serve(request, caller, body);
+    }
     let found: OpenView | undefined;
     try {
-      found = this.#find(readView(searchParams));
+      found = this.#find(searchParams, caller);
     } catch (error) {
       return refusal(400, messageOf(error));
     }
@@ -161,41 +156,47 @@ export class HttpViews {
   }
 
   /**
-   * Finds the view of a query, and makes it where it is new.
+   * Finds the view of a query and of the Computers that its sender may use, and makes it where it is new.
    *
    * @returns `undefined` when there is no room for another one
    * @throws {TypeError | RangeError} naming what cannot be used
    */
-  #find(asked: OfficeMcpOptions): OpenView | undefined {
+  #find(
+    parameters: URLSearchParams,
+    { principal, grant }: McpCaller,
+  ): OpenView | undefined {
+    const asked = readView(parameters);
     const query = writeView(asked);
     query.sort();
-    const key = query.toString();
-    const known = useAt(this.#views, key);
-    if (known) return known;
-    const options = narrowOptions(this.#parts.options, asked);
-    const { provider, watches } = this.#parts.view;
-    const view = new OfficeView(provider, options, watches);
-    if (!this.#makeRoom()) return undefined;
-    const http = new HttpView({ ...this.#parts, view, options }, this.#room);
-    const made = { view, http, open: 0 };
-    this.#views.set(key, made);
-    return made;
-  }
-
-  #makeRoom(): boolean {
-    const isIdle = ({ open, http }: OpenView) =>
-      open === 0 && !http.hasSessions;
-    const tools = [...this.#views.values()]
-      .reduce((sum, { view }) => sum + view.catalogue.tools.length, 0);
-    const most = tools > MAX_TOOLS ? this.#views.size : MAX_VIEWS;
-    return makeRoom(this.#views, most, isIdle, closeView);
+    const computers = grant && toSome(grant.computers);
+    const make = () => {
+      const options = narrowOptions(this.#parts.options, asked, computers);
+      const { provider, watches } = this.#parts.view;
+      const view = new OfficeView(provider, options, watches);
+      const http = new HttpView({ ...this.#parts, view, options }, this.#room);
+      return { view, http };
+    };
+    return computers === undefined
+      ? this.#views.find(`${query}`, undefined, make)
+      : this.#chosen.find(`${keyOf(computers)}?${query}`, principal, make);
   }
 }
 
-async function closeView({ view, http }: OpenView): Promise<void> {
-  await http.close();
-  view.close();
-}
+/** Whether a client sees the office as it is shown without a query. */
+const isWhole = (query: string, { grant }: McpCaller): boolean =>
+  query === "" && (grant === undefined || !toSome(grant.computers));
+
+/** Returns a choice unless it is all Computers, also those that come later. */
+const toSome = (choice: ComputerChoice): ComputerChoice | undefined =>
+  "only" in choice || choice.except.length > 0 ? choice : undefined;
+
+/** Writes a choice; equal ones have one text, which no other one has. */
+const keyOf = (choice: ComputerChoice): string =>
+  JSON.stringify(
+    "only" in choice
+      ? ["only", ...new Set(choice.only.toSorted())]
+      : ["except", ...new Set(choice.except.toSorted())],
+  );
 
 /** How one client sees an office, by the query of its URL: `/mcp/OFFICE?tools=search`. */
 export type ViewOptions = Pick<

@@ -8,7 +8,8 @@
  * @module
  */
 import type * as Mcp from "@modelcontextprotocol/server";
-import type { SmcpAgent } from "../../agent/mod.ts";
+import { type McpCaller, toAuthInfo } from "../caller.ts";
+import type { OfficeAgent } from "../office_agent.ts";
 import type { Asked } from "./call.ts";
 import { acceptedBy, type CallQuestions, questionIn } from "./questions.ts";
 import type { ServerParts } from "./server_parts.ts";
@@ -22,9 +23,9 @@ export type Introduction = Pick<CallingClient, "info" | "capabilities">;
 /** The client of a call. */
 export interface CallingClient {
   /** Who it is authenticated as. */
-  readonly principal: string | undefined;
+  readonly caller: McpCaller;
   /** The Agent by which it calls. */
-  readonly agent: SmcpAgent;
+  readonly agent: OfficeAgent;
   /** Its program. */
   readonly info: Mcp.Implementation | undefined;
   readonly capabilities: Mcp.ClientCapabilities | undefined;
@@ -57,10 +58,10 @@ export class BegunCall {
     parts: Pick<ServerParts, "queue" | "options" | "view">,
     begin: (asked: Asked) => Promise<Result>,
   ) {
-    const { agent, principal, info, capabilities } = client;
+    const { agent, caller, info, capabilities } = client;
     const turn = new Turn({ getClientVersion: () => info }, {
       mcpReq: this.#abort,
-      http: { authInfo: principalInfo(principal) },
+      http: toAuthInfo(caller),
     }, parts);
     const accepts = acceptedBy(capabilities);
     const questions = accepts &&
@@ -114,9 +115,6 @@ export class BegunCall {
     return Promise.resolve(questionIn(result));
   };
 }
-
-const principalInfo = (clientId: string | undefined) =>
-  clientId === undefined ? undefined : { clientId };
 
 /** By the request that the MCP SDK hands to its handler. */
 const begunCalls = new WeakMap<Request, BegunCall>();

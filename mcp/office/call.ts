@@ -8,7 +8,7 @@
  */
 import type * as Mcp from "@modelcontextprotocol/server";
 import { officePathOf } from "../../agent/office_path.ts";
-import type { SmcpAgent } from "../../agent/mod.ts";
+import { agentAt, type OfficeAgent } from "../office_agent.ts";
 import type { CallQuestions } from "./questions.ts";
 import type { Turn } from "./turn.ts";
 import type { RunningCall } from "../tasks/running_call.ts";
@@ -42,7 +42,7 @@ export interface Asked {
   /** Its turn. */
   readonly turn: Turn;
   /** The Agent, where the view has given it for this request already. */
-  readonly agent?: SmcpAgent | undefined;
+  readonly agent?: OfficeAgent | undefined;
   /** Lets the MCP server ask the client, if it can be asked. */
   readonly questions: CallQuestions | undefined;
   /** Shows what its result refers to. */
@@ -56,7 +56,7 @@ export interface Asked {
  * client cancels the call, so does the Agent.
  */
 export async function callOffice(
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   address: ToolAddress,
   args: Record<string, unknown>,
   { request, turn, questions, links, running, options }: Asked & {
@@ -69,7 +69,7 @@ export async function callOffice(
   if (passed.length >= MAX_OFFICES_OF_CALL) {
     return passedTooMany(passed, agent.office);
   }
-  const { id: own = [] } = officePathOf(agent);
+  const { id: own = [] } = officePathOf(agentAt(agent, computer));
   const meta: RequestMeta = {
     ...passedFromClient(_meta ?? {}),
     ...writeOffices(passed.concat(own))._meta,

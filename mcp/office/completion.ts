@@ -4,7 +4,7 @@
  * @module
  */
 import type { CompleteRequest } from "@modelcontextprotocol/server";
-import type { SmcpAgent } from "../../agent/mod.ts";
+import type { OfficeAgent } from "../office_agent.ts";
 import { toRequestError } from "./failures.ts";
 import { namedPrompts } from "./prompts.ts";
 import type { Answers, ServerParts } from "./server_parts.ts";
@@ -54,7 +54,7 @@ function cut({ values, total, hasMore }: Completion): Completion {
 /** Completes a variable of a template of our own; `undefined` for anything else. */
 async function ownCompletion(
   { view, options: { computer: only } }: ServerParts,
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   { ref, argument: { name: variable, value }, context }: Params,
 ): Promise<Completion | undefined> {
   if (ref.type !== "ref/resource") return undefined;
@@ -87,7 +87,7 @@ async function ownCompletion(
 /** Lets the MCP server complete; one that completes nothing has no values. */
 async function passOn(
   parts: ServerParts,
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   params: Params,
   signal: AbortSignal,
 ): Promise<Completion> {
@@ -132,7 +132,7 @@ interface Meant {
  */
 async function meantBy(
   parts: ServerParts,
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   ref: Params["ref"],
 ): Promise<Meant | undefined> {
   if (ref.type === "ref/prompt") {

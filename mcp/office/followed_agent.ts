@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { SmcpAgent } from "../../agent/mod.ts";
+import type { OfficeAgent } from "../office_agent.ts";
 import { ConnectionError } from "../../agent/mod.ts";
 import {
   type GetComputerConfigRet,
@@ -41,7 +41,7 @@ const UNKNOWN: Known = { enabled: [] };
 
 /** What is read of an Agent. */
 export type OfficeTools = Pick<
-  SmcpAgent,
+  OfficeAgent,
   | "tools"
   | "toolProblems"
   | "startingServers"

@@ -10,13 +10,16 @@
 import type { ServerEvent } from "@modelcontextprotocol/server";
 import { officePathOf } from "../../agent/office_path.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
+import { ChosenComputers, type OfficeAgent } from "../office_agent.ts";
 import { Catalogue } from "../tools/catalogue.ts";
 import { FollowedAgent, type Trouble } from "./followed_agent.ts";
 import { FollowedInstructions } from "./server_instructions.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { Links } from "../resources/links.ts";
 import { Reads } from "../resources/reads.ts";
-import type { Watches } from "../resources/watches.ts";
+import type { Place } from "../resources/uris.ts";
+import type { Subscription, Watches } from "../resources/watches.ts";
+import { isChosen } from "../../shared/computer_choice.ts";
 
 /**
  * Gives the Agent of the office, joined. It is called for every request, and gives the same
@@ -28,6 +31,9 @@ export type AgentProvider = () => SmcpAgent | Promise<SmcpAgent>;
 const SETTLE_TIMEOUT_MS = 5_000;
 /** Changes within this time are notified as one: a Computer that reconnects causes three. */
 export const BURST_MS = 50;
+
+/** The subscription to what never changes. */
+const NEVER: Subscription = { ready: Promise.resolve(), end() {} };
 
 const NO_TROUBLES: ReadonlyMap<string, Trouble> = new Map();
 
@@ -43,6 +49,8 @@ export class OfficeView {
   readonly reads: Reads;
   /** The links that clients were shown. */
   readonly links: Links = new Links();
+  /** What a person has chosen of the office; absent for all of it. */
+  readonly #choice: ResolvedOptions["computers"];
   readonly #listeners = new Set<(event: ServerEvent) => void>();
   /** Computers whose MCP servers did not offer a tool in time. */
   readonly #waitedFor = new Set<string>();
@@ -63,6 +71,7 @@ export class OfficeView {
   ) {
     this.provider = provider;
     this.watches = watches;
+    this.#choice = options.computers;
     this.catalogue = new Catalogue(options);
     const notify = (event: ServerEvent) => this.#notify(event);
     this.reads = new Reads(notify, watches, options.computer);
@@ -85,8 +94,8 @@ export class OfficeView {
 
   /** The ids of this office and of those behind it; none without an Agent. */
   get offices(): readonly string[] {
-    const { agent } = this.#following ?? {};
-    return agent ? officePathOf(agent).ids(agent.tools.values()) : [];
+    const { whole, agent } = this.#following ?? {};
+    return whole && agent ? officePathOf(whole).ids(agent.tools.values()) : [];
   }
 
   /**
@@ -94,33 +103,32 @@ export class OfficeView {
    *
    * @throws whatever the provider throws: there is no Agent
    */
-  async ready(): Promise<SmcpAgent> {
-    let agent: SmcpAgent;
+  async ready(): Promise<OfficeAgent> {
+    let whole: SmcpAgent;
     try {
-      agent = await this.provider();
+      whole = await this.provider();
     } catch (error) {
       this.#wasMissing = true;
       throw error;
     }
     if (this.#isClosed) throw new Error("The MCP server is closed");
-    if (agent !== this.#following?.agent) this.#follow(agent);
+    if (whole !== this.#following?.whole) this.#follow(whole);
     let waited: Following | undefined;
     do { // an Agent that replaces another one meanwhile has to settle as well
       waited = this.#following;
       await waited?.settled;
     } while (waited !== this.#following);
-    if (waited?.agent === agent) {
-      await waited.computers.inspected(SETTLE_TIMEOUT_MS);
-      await this.#refresh(waited);
-    }
-    return agent;
+    if (waited?.whole !== whole) return this.#shown(whole);
+    await waited.computers.inspected(SETTLE_TIMEOUT_MS);
+    await this.#refresh(waited);
+    return waited.agent;
   }
 
   /**
    * As {@linkcode OfficeView.ready}, for a list: waits some seconds for MCP servers that start, since clients
    * may list once.
    */
-  async complete(): Promise<SmcpAgent> {
+  async complete(): Promise<OfficeAgent> {
     const agent = await this.ready();
     const following = this.#following;
     if (following?.agent === agent) {
@@ -128,6 +136,15 @@ export class OfficeView {
       await this.#refresh(following);
     }
     return agent;
+  }
+
+  /**
+   * Subscribes a client to a resource. Of a Computer that is not chosen it gets no notification, as of one that
+   * is away.
+   */
+  subscribe(place: Place): Subscription {
+    const isShown = !this.#choice || isChosen(this.#choice, place.computer);
+    return isShown ? this.watches.subscribe(place) : NEVER;
   }
 
   /** Adds a listener for what changes in what clients see; returns what removes it. */
@@ -145,12 +162,18 @@ export class OfficeView {
     this.#listeners.clear();
   }
 
-  #follow(agent: SmcpAgent): void {
+  /** Returns the part of an Agent that clients may see. */
+  #shown(whole: SmcpAgent): OfficeAgent {
+    return this.#choice ? new ChosenComputers(whole, this.#choice) : whole;
+  }
+
+  #follow(whole: SmcpAgent): void {
     const wasSeen = this.#following !== undefined || this.#wasMissing;
     this.#following?.end();
-    const path = officePathOf(agent);
+    const path = officePathOf(whole);
     if (path.id === undefined) path.name(crypto.randomUUID());
-    const following: Following = new Following(agent, {
+    this.watches.use(whole); // those of all views
+    const following: Following = new Following(whole, this.#shown(whole), {
       reads: this.reads,
       waitedFor: this.#waitedFor,
       settled: () => this.#settled(following, wasSeen),
@@ -198,7 +221,9 @@ interface FollowingParts {
 
 /** The Agent that a view follows, until another one replaces it. */
 class Following {
-  readonly agent: SmcpAgent;
+  readonly whole: SmcpAgent;
+  /** What clients may see of it. */
+  readonly agent: OfficeAgent;
   /** What its Computers offer. */
   readonly computers: FollowedAgent;
   /** What its MCP servers instruct models to. */
@@ -212,7 +237,8 @@ class Following {
   #burst: ReturnType<typeof setTimeout> | undefined;
   #hasEnded = false;
 
-  constructor(agent: SmcpAgent, parts: FollowingParts) {
+  constructor(whole: SmcpAgent, agent: OfficeAgent, parts: FollowingParts) {
+    this.whole = whole;
     this.agent = agent;
     this.#parts = parts;
     this.computers = new FollowedAgent(agent, () => {

@@ -1,6 +1,6 @@
 import type * as Mcp from "@modelcontextprotocol/server";
 import { isRecord } from "../../protocol/names.ts";
-import type { SmcpAgent } from "../../agent/mod.ts";
+import type { OfficeAgent } from "../office_agent.ts";
 import { toRequestError } from "./failures.ts";
 import { type CallQuestions, readQuestions } from "./questions.ts";
 import { Turn } from "./turn.ts";
@@ -47,7 +47,7 @@ export const answerPromptRequests: Answers = (server, parts) => {
 
 /** Gets a prompt of a Computer, or the question of its MCP server to the client. */
 async function getPrompt(
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   { computer, skill, prompt: { mcp_server, name: own } }: NamedPrompt,
   filled: Record<string, string>,
   { turn, questions, links }: {
@@ -86,7 +86,7 @@ async function getPrompt(
 /** Returns the table of prompts of a view. */
 export async function namedPrompts(
   { view, options: { nameLimit: limit, computer } }: ServerParts,
-  agent: SmcpAgent,
+  agent: OfficeAgent,
 ): Promise<Map<string, NamedPrompt>> {
   const { reads, catalogue } = view;
   return await promptTable(

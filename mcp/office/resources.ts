@@ -7,7 +7,7 @@
  * @module
  */
 import type { ReadResourceResult } from "@modelcontextprotocol/server";
-import type { SmcpAgent } from "../../agent/mod.ts";
+import type { OfficeAgent } from "../office_agent.ts";
 import { toRequestError } from "./failures.ts";
 import { Turn } from "./turn.ts";
 import { cutPage } from "./pages.ts";
@@ -126,7 +126,7 @@ const asAsked = (
  */
 async function sharedPlace(
   { reads, catalogue, links }: ServerParts["view"],
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   uri: string,
 ): Promise<Place | undefined> {
   const linked = links.find(uri);
@@ -162,7 +162,7 @@ export const subscribeIn =
     const place = placeOf(uri);
     if (!place && only !== undefined) return subscribeOwn(view, only, uri);
     const isShown = (only ?? place?.computer) === place?.computer;
-    return place && isShown ? view.watches.subscribe(place) : unwatched(uri);
+    return place && isShown ? view.subscribe(place) : unwatched(uri);
   };
 
 /** Subscribes to a URI of one Computer's MCP servers at each of them, since any may have it. */
@@ -178,7 +178,7 @@ function subscribeOwn(
     if (isOver) return;
     subscriptions.push(
       ...servers.map((server) =>
-        view.watches.subscribe({ kind: "resource", computer, server, uri })
+        view.subscribe({ kind: "resource", computer, server, uri })
       ),
     );
     await Promise.any(subscriptions.map(({ ready }) => ready)).catch(

@@ -177,7 +177,8 @@ export function instructionsOf(
   { office, catalogue, troubles }:
     & Pick<OfficeView, "office" | "troubles">
     & { readonly catalogue: Pick<Catalogue, "computers" | "countOf"> },
-  { computer: only, nameLimit, tools: shown }: ResolvedOptions,
+  { computer: only, nameLimit, tools: shown, computers: chosen }:
+    ResolvedOptions,
 ): string {
   const { computers } = catalogue;
   const where = office === undefined ? "an office" : `the office "${office}"`;
@@ -217,6 +218,9 @@ export function instructionsOf(
     only === undefined
       ? `The tools of the Computers in ${where}. Each runs on the Computer that its name begins with: laptop__echo is the tool echo of the Computer laptop.`
       : `The tools of the Computer ${only} in ${where}; each runs there.`,
+    chosen === undefined
+      ? ""
+      : "A person has chosen at the sign-in which Computers are shown here; for others, sign in again.",
     shown === "search"
       ? `Find tools with ${SEARCH_TOOLS}, and call them with ${CALL_TOOL}.`
       : "",

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { SmcpAgent } from "../../agent/mod.ts";
+import type { OfficeAgent } from "../office_agent.ts";
 import type { Catalogue } from "../tools/catalogue.ts";
 import { mcpServerOf, type ServerInstructions } from "../../protocol/mod.ts";
 import { withTimeout } from "../../shared/async.ts";
@@ -28,7 +28,7 @@ interface Asked {
 
 /** What is read of an Agent. */
 export type InstructingOffice = Pick<
-  SmcpAgent,
+  OfficeAgent,
   "tools" | "on" | "getInstructions"
 >;
 

@@ -13,7 +13,7 @@ import { RequestIds } from "./request_ids.ts";
 import { subscribeIn } from "./resources.ts";
 import { createOfficeServer, notifyClient } from "./server.ts";
 import type { ServerParts } from "./server_parts.ts";
-import { ownerOf } from "../tasks/extension.ts";
+import { ownerOf } from "../caller.ts";
 import {
   errorAnswer,
   listenForTasks,
@@ -79,7 +79,7 @@ export function serveOfficeStdio(
   const { onclose, onmessage } = transport;
   const receive = (message: JSONRPCMessage) => {
     try {
-      const listen = listenForTasks(message, parts.tasks, ownerOf(undefined));
+      const listen = listenForTasks(message, parts.tasks, ownerOf({}));
       onmessage?.(listen ?? message);
     } catch (error) {
       void transport.send(errorAnswer(message, error));

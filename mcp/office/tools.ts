@@ -9,7 +9,7 @@
  */
 import { isRecord } from "../../protocol/names.ts";
 import type * as Mcp from "@modelcontextprotocol/server";
-import type { SmcpAgent } from "../../agent/mod.ts";
+import type { OfficeAgent } from "../office_agent.ts";
 import { type Asked, awayResult, callOffice } from "./call.ts";
 import { takeBegun } from "./begun_call.ts";
 import { isQuestion, readQuestions } from "./questions.ts";
@@ -94,7 +94,7 @@ export async function answerCall(
   { name, arguments: args = {} }: Mcp.CallToolRequest["params"],
   asked: Asked,
 ): Promise<Mcp.CallToolResult | Mcp.InputRequiredResult> {
-  let agent: SmcpAgent;
+  let agent: OfficeAgent;
   try {
     agent = asked.agent ?? await view.ready();
   } catch (error) {
@@ -169,7 +169,7 @@ const DESKTOP_TOOLS: readonly Mcp.Tool[] = [
 
 /** Calls one of these tools. */
 async function callDesktopTool(
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   name: string,
   { computer, uri, query = "" }: Record<string, unknown>,
   turn: Turn,

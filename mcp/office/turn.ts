@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { callerIn } from "../caller.ts";
 import type { Server } from "@modelcontextprotocol/server";
 import type { Admitted, McpCall } from "../options.ts";
 import type { ServerParts } from "./server_parts.ts";
@@ -15,7 +16,7 @@ import type { ServerParts } from "./server_parts.ts";
 export interface TurnContext {
   readonly mcpReq: { readonly signal: AbortSignal };
   readonly http?:
-    | { readonly authInfo?: { readonly clientId: string } | undefined }
+    | { readonly authInfo?: Parameters<typeof callerIn>[0] }
     | undefined;
 }
 
@@ -25,7 +26,7 @@ export class Turn {
   readonly signal: AbortSignal;
   readonly #parts: Pick<ServerParts, "queue" | "options">;
   /** Who sends it. */
-  readonly #sender: Pick<McpCall, "principal" | "client">;
+  readonly #sender: Pick<McpCall, "principal" | "grant" | "client">;
 
   constructor(
     server: Pick<Server, "getClientVersion">,
@@ -37,10 +38,11 @@ export class Turn {
       ? AbortSignal.any([mcpReq.signal, cancelled()])
       : mcpReq.signal;
     this.#parts = parts;
-    const principal = http?.authInfo?.clientId;
+    const { principal, grant } = callerIn(http?.authInfo);
     const { name, version } = server.getClientVersion() ?? {};
     this.#sender = {
       ...(principal !== undefined && { principal }),
+      ...(grant !== undefined && { grant: grant.id }),
       ...(name !== undefined && version !== undefined &&
         { client: { name, version } }),
     };

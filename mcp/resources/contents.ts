@@ -8,11 +8,8 @@
  */
 import type * as Mcp from "@modelcontextprotocol/server";
 import { Buffer } from "node:buffer";
-import {
-  type AgentRequestOptions,
-  expandSkillDir,
-  type SmcpAgent,
-} from "../../agent/mod.ts";
+import { type AgentRequestOptions, expandSkillDir } from "../../agent/mod.ts";
+import { agentAt, type OfficeAgent } from "../office_agent.ts";
 import { readWhole } from "../../agent/queries.ts";
 import { requestsOf } from "../../agent/requests.ts";
 import { type Place, templateOf, uriOf } from "./uris.ts";
@@ -38,7 +35,7 @@ const MAX_RESOURCES = 10_000;
 
 /** Lists what a Computer has: its desktop, windows, documents and the resources of its MCP servers. */
 export async function resourcesOf(
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   computer: string,
 ): Promise<Mcp.Resource[]> {
   const lists = await Promise.all([
@@ -63,7 +60,7 @@ const limited = <T>(
 
 /** Reads what a URI stands for. */
 export async function readPlace(
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   place: Place,
   request: AgentRequestOptions & { signal: AbortSignal },
 ): Promise<Mcp.ReadResourceResult> {
@@ -102,11 +99,12 @@ export async function readPlace(
 }
 
 /** Reads a resource of an MCP server, with the metadata of its answer. */
-const readAt = (
-  agent: SmcpAgent,
+const readAt = async (
+  agent: OfficeAgent,
   place: Parameters<typeof readWhole>[1],
   request: AgentRequestOptions,
-): Promise<ReadResourceRet> => readWhole(requestsOf(agent), place, request);
+): Promise<ReadResourceRet> =>
+  await readWhole(requestsOf(agentAt(agent, place.computer)), place, request);
 
 /**
  * Reads a resource by the URI of its MCP server, whichever of the Computer's has it.
@@ -114,7 +112,7 @@ const readAt = (
  * @throws what the last of them answered
  */
 export async function readOwnUri(
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   computer: string,
   uri: string,
   request: AgentRequestOptions & { signal: AbortSignal },
@@ -137,7 +135,7 @@ export async function readOwnUri(
 
 /** Lists the MCP servers of a Computer that may have something to read. */
 export async function readableServers(
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   computer: string,
   request: AgentRequestOptions,
 ): Promise<string[]> {
@@ -170,7 +168,7 @@ const toContents = (
 
 /** Lists something of a Computer. */
 type List = (
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   computer: string,
   signal: AbortSignal,
 ) => Promise<Mcp.Resource[]>;
@@ -268,7 +266,7 @@ const ENTRY_FILE = "SKILL.md";
 
 /** Lists the skills of a Computer; `undefined` where they cannot be listed now. */
 export const skillsOf = (
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   computer: string,
 ): Promise<A2CSkillRef[] | undefined> =>
   withTimeout(
@@ -289,7 +287,7 @@ const skillResource = (
 
 /** Reads a file of a skill. */
 async function readSkill(
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   place: Place & { readonly kind: "skill" },
   request: AgentRequestOptions,
 ): Promise<Mcp.ReadResourceResult> {
@@ -312,7 +310,7 @@ async function readSkill(
 
 /** Gets the instructions of a skill as a prompt, with its folder in them. */
 export async function skillPrompt(
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   computer: string,
   skill: A2CSkillRef,
   request: AgentRequestOptions,

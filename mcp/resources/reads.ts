@@ -7,7 +7,7 @@
  * @module
  */
 import type { Resource, ServerEvent } from "@modelcontextprotocol/server";
-import type { SmcpAgent } from "../../agent/mod.ts";
+import type { OfficeAgent } from "../office_agent.ts";
 import { type OfficeTemplate, resourcesOf, skillsOf } from "./contents.ts";
 import { type Place, uriOf, urisOf } from "./uris.ts";
 import type { Watches } from "./watches.ts";
@@ -72,8 +72,7 @@ export class Reads {
   }
 
   /** Listens to an Agent; returns what ends that. */
-  watch(agent: SmcpAgent): (() => void)[] {
-    this.#watches.use(agent);
+  watch(agent: OfficeAgent): (() => void)[] {
     for (const kind of KINDS) this[kind].forget();
     this.templates.forget();
     const compareAll = ({ computer }: { computer?: string }) => {
@@ -145,7 +144,7 @@ export class Reads {
 
 /** Lists the templates of a Computer's MCP servers. */
 async function templatesOf(
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   computer: string,
 ): Promise<OfficeTemplate[]> {
   const timeoutMs = LIST_TIMEOUT_MS;
@@ -156,7 +155,7 @@ async function templatesOf(
 
 /** Lists the prompts of a Computer's MCP servers, and its skills as such. */
 async function promptsOf(
-  agent: SmcpAgent,
+  agent: OfficeAgent,
   computer: string,
 ): Promise<OfficePrompt[]> {
   const [prompts, skills] = await Promise.all([
@@ -206,20 +205,20 @@ interface Doubted<T> {
  * listing is many requests.
  */
 class ComputerLists<T> {
-  readonly #fetch: (agent: SmcpAgent, computer: string) => Promise<T[]>;
+  readonly #fetch: (agent: OfficeAgent, computer: string) => Promise<T[]>;
   readonly #changed: () => void;
   readonly #lists = new Map<string, ComputerList<T>>();
   readonly #doubted = new Map<string, Doubted<T>>();
   /** The Computers that clients have seen lists of. */
   readonly #asked = new Set<string>();
-  #agent: SmcpAgent | undefined;
+  #agent: OfficeAgent | undefined;
 
   /**
    * @param fetch fetches the list of one Computer
    * @param changed called when clients would see another list, also of a Computer that was late
    */
   constructor(
-    fetch: (agent: SmcpAgent, computer: string) => Promise<T[]>,
+    fetch: (agent: OfficeAgent, computer: string) => Promise<T[]>,
     changed: () => void,
   ) {
     this.#fetch = fetch;
@@ -227,7 +226,7 @@ class ComputerLists<T> {
   }
 
   /** Lists what the Computers have, in order. */
-  async list(agent: SmcpAgent, computers: readonly string[]): Promise<T[]> {
+  async list(agent: OfficeAgent, computers: readonly string[]): Promise<T[]> {
     if (agent !== this.#agent) {
       this.forget();
       this.#asked.clear();
@@ -273,7 +272,7 @@ class ComputerLists<T> {
     this.#doubted.set(computer, { before, timer });
   }
 
-  async #compareNow(agent: SmcpAgent, computer: string): Promise<void> {
+  async #compareNow(agent: OfficeAgent, computer: string): Promise<void> {
     const doubted = this.#doubted.get(computer);
     const list = this.#of(agent, computer);
     const [now, before] = await Promise.all([
@@ -286,7 +285,7 @@ class ComputerLists<T> {
     if (JSON.stringify(now) !== JSON.stringify(before)) this.#changed();
   }
 
-  #of(agent: SmcpAgent, computer: string): ComputerList<T> {
+  #of(agent: OfficeAgent, computer: string): ComputerList<T> {
     const known = this.#lists.get(computer);
     if (known) return known;
     const list: ComputerList<T> = {

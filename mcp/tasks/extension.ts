@@ -68,14 +68,6 @@ export const undeclared = (): MissingRequiredClientCapabilityError =>
     requiredCapabilities: { extensions: TASKS_CAPABILITY },
   });
 
-/**
- * Returns whose the tasks of a request are: its principal's. Without authentication they are
- * anybody's who knows their ids, which cannot be guessed.
- */
-export const ownerOf = (
-  authInfo: { readonly clientId: string } | undefined,
-): string => authInfo?.clientId ?? "";
-
 /** Whether a request is about a task: it needs no Agent. */
 export const isTaskRequest = (message: unknown): boolean =>
   isTaskMethod(Object(message).method);

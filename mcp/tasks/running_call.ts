@@ -9,7 +9,8 @@
  */
 import { isInputRequiredResult } from "@modelcontextprotocol/server";
 import type * as Mcp from "@modelcontextprotocol/server";
-import { hasTasks, ownerOf, toTaskError } from "./extension.ts";
+import { callerIn } from "../caller.ts";
+import { hasTasks, toTaskError } from "./extension.ts";
 import { KEPT_MS, type Task } from "./task.ts";
 import type { TaskTable } from "./task_table.ts";
 import type { ToolProgress } from "../../protocol/mod.ts";
@@ -161,7 +162,7 @@ export class RunningCall {
     const { tasks, options: { callTimeoutMs } } = this.#parts;
     const { http } = this.#asked.context;
     const task = tasks.begin(
-      ownerOf(http?.authInfo),
+      callerIn(http?.authInfo),
       callTimeoutMs + KEPT_MS,
       (why) => this.#stop.abort(new Error(`The task has ended: ${why}`)),
     );

@@ -1,5 +1,6 @@
 import type * as Mcp from "@modelcontextprotocol/server";
-import { hasTasks, ownerOf, undeclared } from "./extension.ts";
+import { callerIn, ownerOf } from "../caller.ts";
+import { hasTasks, undeclared } from "./extension.ts";
 import type { Task } from "./task.ts";
 import type { TaskTable } from "./task_table.ts";
 import { invalidParams } from "../tools/result.ts";
@@ -12,7 +13,7 @@ export function answerTaskRequests(server: Mcp.Server, tasks: TaskTable): void {
   /** @throws {ProtocolError} the client has no such task, or does not declare the extension */
   const find = (id: string, context: Mcp.ServerContext): Task => {
     if (!hasTasks(context)) throw undeclared();
-    const task = tasks.find(id, ownerOf(context.http?.authInfo));
+    const task = tasks.find(id, ownerOf(callerIn(context.http?.authInfo)));
     if (task) return task;
     throw invalidParams(
       "Task not found: its id is not one of yours, or its time is over",

@@ -7,22 +7,25 @@
  *
  * @module
  */
+import { type McpCaller, ownerOf } from "../caller.ts";
 import type { DescribedTask } from "./extension.ts";
 import { Task } from "./task.ts";
 import { failure } from "../tools/result.ts";
 import { weigh } from "../../shared/json/values.ts";
 
-/** The most tasks of an owner, and of all of them, in an office. */
-const MAX_PER_OWNER = 1_000;
+/** The most tasks of a principal, by whichever sign-ins, and of all of them, in an office. */
+const MAX_PER_PRINCIPAL = 1_000;
 const MAX_TASKS = 5_000;
-/** The most letters of the results that are kept, of an owner and of all of them; a value counts as some. */
-const MAX_LETTERS_PER_OWNER = 16 * 2 ** 20;
+/** The most letters of the results that are kept, of a principal and of all of them; a value counts as some. */
+const MAX_LETTERS_PER_PRINCIPAL = 16 * 2 ** 20;
 const MAX_LETTERS = 64 * 2 ** 20;
 const LETTERS_PER_VALUE = 8;
 
 /** A task of a table, and what ends with it. */
 interface Entry {
   readonly task: Task;
+  /** Whose room it takes; empty without authentication. */
+  readonly principal: string;
   /** Ends what it holds; once. */
   release: () => void;
   /** What its result weighs. */
@@ -35,7 +38,7 @@ export class TaskTable {
   readonly #hold: () => () => void;
   /** By id; the oldest come first. */
   readonly #entries = new Map<string, Entry>();
-  /** How many an owner has, and how much their results weigh. */
+  /** How many a principal has, and how much their results weigh. */
   readonly #counts = new Map<string, number>();
   readonly #letters = new Map<string, number>();
   readonly #listeners = new Set<(task: DescribedTask) => void>();
@@ -46,26 +49,33 @@ export class TaskTable {
   }
 
   /**
-   * Begins a task.
+   * Begins a task, which is its caller's.
    *
    * @param ttlMs how long it is kept, if it does not end
    * @param cancel ends its call
    * @returns `undefined` where there is no room for another one
    */
   begin(
-    owner: string,
+    caller: McpCaller,
     ttlMs: number,
     cancel: (why: string) => void,
   ): Task | undefined {
-    const own = this.#counts.get(owner) ?? 0;
-    if (own >= MAX_PER_OWNER || this.#entries.size >= MAX_TASKS) {
+    const { principal = "" } = caller;
+    const own = this.#counts.get(principal) ?? 0;
+    if (own >= MAX_PER_PRINCIPAL || this.#entries.size >= MAX_TASKS) {
       return undefined;
     }
-    this.#counts.set(owner, own + 1);
+    this.#counts.set(principal, own + 1);
     const changed = () => this.#changed(entry);
-    const task = new Task(owner, ttlMs, { cancel, changed });
+    const task = new Task(ownerOf(caller), ttlMs, { cancel, changed });
     const release = this.#hold();
-    const entry: Entry = { task, release, letters: 0, timer: undefined };
+    const entry: Entry = {
+      task,
+      principal,
+      release,
+      letters: 0,
+      timer: undefined,
+    };
     this.#entries.set(task.id, entry);
     this.#keep(entry);
     return task;
@@ -123,22 +133,23 @@ export class TaskTable {
   }
 
   #drop(entry: Entry): void {
-    const { task } = entry;
+    const { task, principal } = entry;
     task.cancel("its time is over");
     clearTimeout(entry.timer);
     this.#weighs(entry, 0);
     if (!this.#entries.delete(task.id)) return;
-    const others = (this.#counts.get(task.owner) ?? 0) - 1;
-    if (others > 0) this.#counts.set(task.owner, others);
-    else this.#counts.delete(task.owner);
+    const others = (this.#counts.get(principal) ?? 0) - 1;
+    if (others > 0) this.#counts.set(principal, others);
+    else this.#counts.delete(principal);
   }
 
   #fit(entry: Entry): void {
     const { values, letters } = weigh(entry.task.result);
     this.#weighs(entry, letters + values * LETTERS_PER_VALUE);
-    for (let owner; (owner = this.#excessive()) !== undefined;) {
-      const kept = [...this.#entries.values()]
-        .filter(({ task, letters }) => task.owner === owner && letters > 0);
+    for (let heavy; (heavy = this.#excessive()) !== undefined;) {
+      const kept = [...this.#entries.values()].filter(
+        ({ principal, letters }) => principal === heavy && letters > 0,
+      );
       const next = kept.find(({ task }) => task.isFetched) ?? kept[0];
       if (next === undefined) return;
       next.task.forgetResult(NOT_KEPT);
@@ -146,21 +157,21 @@ export class TaskTable {
     }
   }
 
-  /** The owner whose results take too much room, if one does. */
+  /** The principal whose results take too much room, if one does. */
   #excessive(): string | undefined {
     const heavy = [...this.#letters].toSorted(([, a], [, b]) => b - a);
-    const [owner, letters] = heavy[0] ?? [undefined, 0];
+    const [principal, letters] = heavy[0] ?? [undefined, 0];
     const all = heavy.reduce((sum, [, each]) => sum + each, 0);
-    const isOver = letters > MAX_LETTERS_PER_OWNER || all > MAX_LETTERS;
-    return isOver ? owner : undefined;
+    const isOver = letters > MAX_LETTERS_PER_PRINCIPAL || all > MAX_LETTERS;
+    return isOver ? principal : undefined;
   }
 
   #weighs(entry: Entry, letters: number): void {
-    const { owner } = entry.task;
-    const sum = (this.#letters.get(owner) ?? 0) - entry.letters + letters;
+    const { principal } = entry;
+    const sum = (this.#letters.get(principal) ?? 0) - entry.letters + letters;
     entry.letters = letters;
-    if (sum > 0) this.#letters.set(owner, sum);
-    else this.#letters.delete(owner);
+    if (sum > 0) this.#letters.set(principal, sum);
+    else this.#letters.delete(principal);
   }
 }
 

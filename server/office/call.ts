@@ -22,6 +22,7 @@ import {
   type ToolCallReq,
   type Waiting,
 } from "../../protocol/mod.ts";
+import { notInOffice } from "../../protocol/errors.ts";
 import { errorAnswer, Payload, shuttingDown } from "../shared/payload.ts";
 import {
   ASKED,
@@ -105,12 +106,7 @@ export function forward(request: CallRequest, ack: Ack | undefined): void {
     }
     const computer = agent.home.seats.get(about.computer);
     if (computer === undefined) {
-      // Never reveals whether it is in another office (protocol §5).
-      throw failed(
-        ErrorCode.NOT_FOUND,
-        about.computer,
-        "is not in your office",
-      );
+      throw notInOffice(about.computer);
     }
     const { profile } = computer.peer;
     if (profile.lacks.includes(event)) {

@@ -329,7 +329,7 @@ export class AuthorizeEndpoint {
     form: Parameters,
     c: Context<SmcpEnv>,
   ): Promise<Response> {
-    const { host, persons, resources, store } = this.#parts;
+    const { host, persons, resources } = this.#parts;
     const ticked = form.getAll("computer");
     const later = form.get("later") !== undefined;
     const computers = readChoice(known.computers, ticked, later);
@@ -361,6 +361,7 @@ export class AuthorizeEndpoint {
       rotatedAt: [],
     };
     const code = randomText();
+    const store = await this.#parts.store();
     await store.putCode(await sha256(code), {
       grant,
       challenge: consent.challenge,

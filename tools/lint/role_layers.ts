@@ -77,7 +77,9 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "main.ts",
   ],
   mcp: [
+    "caller.ts",
     "options.ts",
+    "office_agent.ts",
     "resources/uris.ts",
     "tools",
     "resources",

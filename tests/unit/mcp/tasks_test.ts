@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import type * as Mcp from "@modelcontextprotocol/server";
+import { ownerOf } from "../../../mcp/caller.ts";
 import type { Task } from "../../../mcp/tasks/task.ts";
 import { TaskTable } from "../../../mcp/tasks/task_table.ts";
 import {
@@ -39,8 +40,10 @@ function startTable() {
   return {
     ends,
     table,
-    begin: (owner = "ann", ttlMs = 1_000) =>
-      table.begin(owner, ttlMs, (why) => ends.push(why)),
+    begin: (principal = "ann", ttlMs = 1_000) =>
+      table.begin({ principal }, ttlMs, (why) => ends.push(why)),
+    find: (id: string, principal = "ann") =>
+      table.find(id, ownerOf({ principal })),
     [Symbol.dispose]: () => table.close(),
   };
 }
@@ -62,10 +65,10 @@ Deno.test("an open task is cancelled when its time is over, and forgotten", () =
   using tasks = startTable();
   const { id } = there(tasks.begin());
   clock.pass(999);
-  assertEquals(tasks.table.find(id, "ann")?.describe().ttlMs, 1_000);
+  assertEquals(tasks.find(id)?.describe().ttlMs, 1_000);
   assertEquals(tasks.ends, []);
   clock.pass(1);
-  assertEquals(tasks.table.find(id, "ann"), undefined);
+  assertEquals(tasks.find(id), undefined);
   assertEquals(tasks.ends, ["released", "its time is over"]);
   assertEquals(clock.timers, 0);
 });
@@ -75,7 +78,7 @@ Deno.test("the time of a task passes while the machine sleeps", () => {
   using tasks = startTable();
   const { id } = there(tasks.begin());
   clock.sleep(1_000);
-  assertEquals(tasks.table.find(id, "ann"), undefined);
+  assertEquals(tasks.find(id), undefined);
   assertEquals(tasks.ends, ["released", "its time is over"]);
 });
 
@@ -88,9 +91,9 @@ Deno.test("a result is kept for the time that its task names", () => {
   assertEquals(tasks.ends, ["released"]);
   assertEquals(task.describe().ttlMs, 500 + KEPT_MS);
   clock.pass(KEPT_MS - 1);
-  assertEquals(tasks.table.find(task.id, "ann"), task);
+  assertEquals(tasks.find(task.id), task);
   clock.pass(1);
-  assertEquals(tasks.table.find(task.id, "ann"), undefined);
+  assertEquals(tasks.find(task.id), undefined);
   assertEquals(tasks.ends, ["released"]);
 });
 
@@ -107,7 +110,7 @@ Deno.test("the end that comes first counts: nothing changes an ended task", () =
   assertEquals(tasks.ends, ["released"]);
 });
 
-Deno.test("an owner has 1,000 tasks, an office 5,000; others stay requests", () => {
+Deno.test("a principal has 1,000 tasks, an office 5,000; others stay requests", () => {
   using tasks = startTable();
   for (const owner of ["a", "b", "c", "d", "e"]) {
     for (let count = 0; count < 1_000; count++) there(tasks.begin(owner));
@@ -130,7 +133,7 @@ Deno.test("results that take too much room become errors: read ones first, then 
   const kept = [first, read, other, last].map(({ result }) => !result?.isError);
   assertEquals(kept, [true, false, true, true]);
   assertEquals(
-    tasks.table.find(read.id, "ann")?.describe().status,
+    tasks.find(read.id)?.describe().status,
     "completed",
   );
   assertEquals(textOf(other.result)[0].text.length, 7 * MIB);
@@ -167,7 +170,7 @@ Deno.test("a client cannot listen to a task by the name that it has on the way",
   using tasks = startTable();
   const task = there(tasks.begin());
   const { uri } = Object(taskEvent(task.describe()));
-  const listen = (owner: string) =>
+  const listen = (principal: string) =>
     listenForTasks(
       {
         jsonrpc: "2.0",
@@ -183,7 +186,7 @@ Deno.test("a client cannot listen to a task by the name that it has on the way",
         },
       },
       tasks.table,
-      owner,
+      ownerOf({ principal }),
     );
   const urisOf = (message: unknown) =>
     Object(message).params.notifications.resourceSubscriptions;
