@@ -146,10 +146,6 @@ export class ServerSignIn implements SignIn {
     return this.#grants.endWhere(order, which);
   }
 
-  url(): string | undefined {
-    return this.#host.issuer() && this.#resources.urlOf(undefined);
-  }
-
   async close(): Promise<void> {
     const store = await this.#store ?? this.#setup.store;
     await store?.[Symbol.asyncDispose]();
