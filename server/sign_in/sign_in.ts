@@ -16,6 +16,7 @@ import type {
 } from "../doors/sign_in.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import type { Identity } from "../shared/identity.ts";
+import { failure, log } from "../shared/log.ts";
 import { AuthorizeEndpoint } from "./authorize.ts";
 import { Clients, type FetchDocument, registerClient } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
@@ -41,6 +42,17 @@ export interface SignInSetup {
   /** Redirect URIs that are allowed besides. */
   readonly redirects: readonly string[];
   readonly fetchDocument: FetchDocument | undefined;
+}
+
+/** Answers where something fails, such as the store: the same request may succeed later. */
+function toFailure(error: Error): Response {
+  log.error("A request of the sign-in failed: {reason}", failure(error));
+  const fault = {
+    error: "temporarily_unavailable",
+    error_description: "the server cannot answer now; try again",
+  };
+  const headers = { ...NO_STORE, "Retry-After": "1" };
+  return Response.json(fault, { status: 503, headers });
 }
 
 /** The sign-in of a Server. */
@@ -102,6 +114,7 @@ export class ServerSignIn implements SignIn {
       "/revoke",
     ];
     for (const place of places) app.use(place, open);
+    app.onError(toFailure);
     mountMetadata(app, this.#resources, this.#host);
     const parts = {
       ...this.#parts,
