@@ -39,6 +39,8 @@ import { Tries } from "./tries.ts";
 export interface SignInSetup {
   /** Keeps grants and codes; absent for that of all nodes, or the memory of this process. */
   readonly store: SignInStore | undefined;
+  /** Seals all; absent for that of the store. */
+  readonly secret: Uint8Array<ArrayBuffer> | undefined;
   /** Redirect URIs that are allowed besides. */
   readonly redirects: readonly string[];
   readonly fetchDocument: FetchDocument | undefined;
@@ -172,8 +174,8 @@ export class ServerSignIn implements SignIn {
   }
 
   async #readSecret(): Promise<Seals> {
-    const store = await this.store();
-    return await Seals.of(await store.secret());
+    const own = this.#setup.secret;
+    return await Seals.of(own ?? await (await this.store()).secret());
   }
 
   #persons(): Persons {
