@@ -197,7 +197,9 @@ async function whetherReached(publicUrl: string, url: string): Promise<string> {
       ? `Reachable at ${publicUrl}`
       : `${lead}: something else answers there (${answer.status}); ${remedy}`;
   } catch (error) {
-    return `${lead}: ${plain(describeFailure(error).text)}; ${remedy}`;
+    return `${lead}: ${
+      plain(describeFailure(Object(error).cause ?? error).text)
+    }; ${remedy}`;
   }
 }
 
