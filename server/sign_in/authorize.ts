@@ -31,7 +31,13 @@ import {
 import type { Persons } from "./persons.ts";
 import { isSameRedirect, placeOf, withParameters } from "./redirects.ts";
 import type { Resources } from "./metadata.ts";
-import { type Consent, type KnownPerson, randomText, sha256 } from "./seals.ts";
+import {
+  type Consent,
+  type KnownPerson,
+  randomId,
+  randomText,
+  sha256,
+} from "./seals.ts";
 import type { Tries } from "./tries.ts";
 
 const CONSENT_MS = 600_000;
@@ -349,7 +355,7 @@ export class AuthorizeEndpoint {
     }
     const now = Date.now();
     const grant: Grant = {
-      id: randomText(16),
+      id: randomId(),
       by,
       office,
       resource: resources.pathOf(consent.office),

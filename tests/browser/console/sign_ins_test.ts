@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { captureLog } from "../../support/log_capture.ts";
-import { grantView, signInWith } from "../../support/server/grants.ts";
+import { signedIn, usedGrant } from "../../support/server/grants.ts";
 import { operate } from "../../support/server/operator_client.ts";
 import { go, signIn, TOKEN } from "../support/console_office.ts";
 import {
@@ -16,31 +16,32 @@ import { LOOKS, startLooking, tooWide } from "../support/looking.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A time of which a page says as many days, or one less in the past. */
-const daysFromNow = (days: number) =>
-  new Date(Date.now() + (24 * days + 0.5) * HOUR_MS).toISOString();
-
+/** Three grants, the newest first. */
 const grants = () => {
-  const times = { since: daysFromNow(-3), expires: daysFromNow(30) };
-  const { vouched_by: _, ...own } = grantView({
-    ...times,
-    id: "g3",
-    program: "My script",
-    office: "workshop",
-    principal: "key:guest",
-    computers: { only: ["lathe", "drill"] },
-    used: times.since,
-  });
+  const now = Date.now();
+  const hoursAgo = (hours: number) => now - hours * HOUR_MS;
   return [
-    grantView({ ...times, used: new Date(Date.now() - 90_000).toISOString() }),
-    grantView({
-      ...times,
+    usedGrant({ createdAt: hoursAgo(49) }),
+    usedGrant({
       id: "g2",
-      program: "Claude Code (office)",
+      client: {
+        id: "https://claude.ai/code",
+        name: "Claude Code (office)",
+        host: "claude.ai",
+      },
       computers: { except: ["laptop of Ada"] },
-      used: new Date(Date.now() - 5 * HOUR_MS).toISOString(),
+      createdAt: hoursAgo(50),
+      usedAt: hoursAgo(5.5),
     }),
-    own,
+    usedGrant({
+      id: "g3",
+      by: { principal: "key:guest" },
+      client: { id: "registered", name: "My script" },
+      office: "workshop",
+      computers: { only: ["lathe", "drill"] },
+      createdAt: hoursAgo(51),
+      usedAt: hoursAgo(51),
+    }),
   ];
 };
 
@@ -52,7 +53,7 @@ async function opened(
   await using stack = new AsyncDisposableStack();
   const server = stack.use(createSmcpServer({
     operator: { token: TOKEN },
-    ...(has && { signIn: signInWith(has) }),
+    ...(has && await signedIn(has)),
   }));
   const { url } = await server.listen();
   const tab = stack.use(await openTab(options));
@@ -95,14 +96,14 @@ consoleTest(
       (await rows.allInnerTexts()).map((row) => row.split("\t")),
       [
         ["Claude", "claude.ai", "home", "key:me", "all"].concat(
-          ["2 days ago", "1 minute ago", "in 30 days", "End…"],
+          ["2 days ago", "1 minute ago", "in 29 days", "End…"],
         ),
         ["Claude Code (office)", "claude.ai", "home", "key:me"].concat(
           ["all but laptop of Ada", "2 days ago", "5 hours ago"],
-          ["in 30 days", "End…"],
+          ["in 29 days", "End…"],
         ),
         ["My script", "nobody", "workshop", "key:guest", "lathe, drill"].concat(
-          ["2 days ago", "2 days ago", "in 30 days", "End…"],
+          ["2 days ago", "2 days ago", "in 29 days", "End…"],
         ),
       ],
     );
@@ -152,7 +153,7 @@ consoleTest(
     await end({ office: "home" });
     await page.getByRole("heading", { name: "No sign-ins" }).waitFor();
     await page.getByText(
-      "claude mcp add --transport http office https://smcp.example.com/mcp",
+      `claude mcp add --transport http office ${url}/mcp`,
     ).waitFor();
     assertEquals(await page.getByRole("table").count(), 0);
     await go(page, "#/log");
@@ -165,7 +166,7 @@ consoleTest(
   "names of programs stay text, and are shown whole on any width",
   async () => {
     const program = `<img src=x onerror="document.title='owned'">‮moc.elgoog`;
-    const odd = grantView({ program, office: "home", principal: "key:me" });
+    const odd = usedGrant({ client: { id: "odd", name: program } });
     for (const size of [DESK, { width: 390, height: 740 }]) {
       await using console = await opened([odd], { size });
       const { page } = console;

@@ -1,48 +1,40 @@
-import type { GrantView, StartSignIn } from "../../../server/doors/sign_in.ts";
+import { memoryStore, signIn, type UsedGrant } from "@a2c-smcp/server/sign-in";
+import { mcpGateway } from "../../../mcp/mod.ts";
+import type { SmcpServerOptions } from "../../../server/mod.ts";
 
-/** A grant of the office "home", by the key "me". */
-export const grantView = (over: Partial<GrantView> = {}): GrantView => ({
-  id: "g1",
-  principal: "key:me",
-  office: "home",
-  program: "Claude",
-  vouched_by: "claude.ai",
-  computers: { except: [] },
-  since: "2026-11-01T08:00:00.000Z",
-  used: "2026-11-28T09:30:00.000Z",
-  expires: "2026-12-28T09:30:00.000Z",
-  ...over,
-});
+const HOUR_MS = 3_600_000;
 
-/** A sign-in that has grants, and lets nobody in. */
-export const signInWith =
-  (grants: readonly GrantView[]): StartSignIn => ({ audit }) => {
-    let left = [...grants];
-    return {
-      mount() {},
-      admit: () => undefined,
-      refresh: () => undefined,
-      challenge: () => "Bearer",
-      url: () => "https://smcp.example.com/mcp",
-      grants: () => Promise.resolve([...left]),
-      end({ by, reason }, which) {
-        const ended = left.filter(which);
-        left = left.filter((each) => !which(each));
-        for (const { id, office, principal, program, vouched_by } of ended) {
-          audit({
-            event: "grant_ended",
-            grant: id,
-            why: "operator",
-            by,
-            reason,
-            office,
-            principal,
-            program,
-            ...(vouched_by !== undefined && { vouched_by }),
-          });
-        }
-        return Promise.resolve(ended);
-      },
-      close: () => Promise.resolve(),
-    };
+/** What the key "me" has allowed Claude in the office "home" two days ago; it is renewed every hour. */
+export function usedGrant(over: Partial<UsedGrant> = {}): UsedGrant {
+  const now = Date.now();
+  return {
+    id: "g1",
+    by: { principal: "key:me" },
+    office: "home",
+    resource: "/mcp",
+    client: {
+      id: "https://claude.ai/client",
+      name: "Claude",
+      host: "claude.ai",
+    },
+    computers: { except: [] },
+    createdAt: now - 50 * HOUR_MS,
+    expiresAt: now + 130 * 24 * HOUR_MS,
+    number: 1,
+    rotatedAt: [now - HOUR_MS / 2],
+    usedAt: now - 90_000,
+    ...over,
   };
+}
+
+/** The options of a Server with these grants. */
+export async function signedIn(
+  grants: readonly UsedGrant[],
+): Promise<SmcpServerOptions> {
+  const store = memoryStore();
+  for (const { usedAt, ...grant } of grants) {
+    await store.putGrant(grant, grant.id);
+    await store.touch(grant.id, usedAt);
+  }
+  return { gateway: mcpGateway(), signIn: signIn({ store }) };
+}
