@@ -179,10 +179,10 @@ export class ServerSignIn implements SignIn {
   }
 
   #persons(): Persons {
-    const { authenticate, find } = this.#host;
+    const { authenticate, find, issuer } = this.#host;
     return authenticate && find
       ? new KeyHolders({ authenticate, find })
-      : new AnyPerson();
+      : new AnyPerson(issuer());
   }
 
   /** Registers a program, of which nothing is kept (RFC 7591). */

@@ -334,6 +334,11 @@ Deno.test("sign-in #36: a Server with a sign-in is reached by https, or by this 
   for (const publicUrl of ["http://localhost:8787", "http://127.0.0.1:1/a"]) {
     await using _ = createSmcpServer({ ...options, publicUrl });
   }
+  assertThrows(
+    () => createSmcpServer({ ...options, publicUrl: "https://a.example" }),
+    TypeError,
+    "Cannot use signIn at a public URL without authenticator",
+  );
   await using server = createSmcpServer(options);
   await assertRejects(
     () => server.listen({ hostname: "0.0.0.0", insecure: true }),
