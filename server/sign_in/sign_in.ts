@@ -180,9 +180,9 @@ export class ServerSignIn implements SignIn {
 
   #persons(): Persons {
     const { authenticate, find, issuer } = this.#host;
-    return authenticate && find
-      ? new KeyHolders({ authenticate, find })
-      : new AnyPerson(issuer());
+    return authenticate === undefined
+      ? new AnyPerson(issuer())
+      : new KeyHolders(authenticate, find);
   }
 
   /** Registers a program, of which nothing is kept (RFC 7591). */
