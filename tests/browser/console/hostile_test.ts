@@ -8,7 +8,8 @@ import {
   startConsole,
 } from "../support/console_office.ts";
 import { consoleTest, PHONE } from "../support/driven.ts";
-import { assertResponsive, tooWide } from "../support/looking.ts";
+import { tooWide } from "../support/looking.ts";
+import { assertResponsive } from "../support/page_work.ts";
 import { plainText } from "../../../shared/shown_text.ts";
 import { OFFICE } from "../../support/office.ts";
 import { clusterOf } from "../../support/server/slow_cluster.ts";
@@ -131,6 +132,7 @@ consoleTest("10,000 members leave the page responsive", async () => {
     );
     await page.getByText(/10003 members/).waitFor();
   });
+  assertEquals(await page.locator("tbody tr").count(), 200);
 });
 
 /** A member that answers nothing but errors. */
