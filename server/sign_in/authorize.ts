@@ -29,7 +29,6 @@ import {
   leavePage,
   pageHeaders,
 } from "./page.ts";
-import type { Persons } from "./persons.ts";
 import { isSameRedirect, placeOf, withParameters } from "./redirects.ts";
 import type { Resources } from "./metadata.ts";
 import {
@@ -54,7 +53,6 @@ const CHALLENGE = /^[\w-]{43}$/;
 /** What `/authorize` needs. */
 interface AuthorizeParts extends SignInParts {
   readonly clients: Clients;
-  readonly persons: Persons;
   readonly tries: Tries;
   /** Redirect URIs that the operator allows besides. */
   readonly redirects: readonly string[];
@@ -355,7 +353,7 @@ export class AuthorizeEndpoint {
     }
     const { by, office, expiresAt = Infinity } = known;
     const { known: _, ...asked } = consent;
-    if (!await persons.mayStill(by, office)) {
+    if (await persons.again(by, office) === undefined) {
       return await this.#again(
         asked,
         office,

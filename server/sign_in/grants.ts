@@ -11,9 +11,10 @@ import type {
   SignedIn,
   SignInHost,
 } from "../doors/sign_in.ts";
-import { checkGatewayUse, type Identity } from "../shared/identity.ts";
+import type { Identity } from "../shared/identity.ts";
 import type { Grant, GrantEnd, SignInStore, UsedGrant } from "./grant.ts";
 import type { Resources } from "./metadata.ts";
+import type { Persons } from "./persons.ts";
 import { type AccessClaims, isSeal, type Seals } from "./seals.ts";
 
 /** Milliseconds after which a grant ends that nothing has renewed. */
@@ -41,6 +42,7 @@ export interface SignInParts {
   readonly store: () => Promise<SignInStore>;
   readonly seals: () => Promise<Seals>;
   readonly resources: Resources;
+  readonly persons: Persons;
 }
 
 /** The grants of a Server. */
@@ -167,21 +169,14 @@ export class Grants {
 
   /** Returns as whom a grant lets in; `undefined` when its time is over, or its key does not count any more. */
   async #identityOf(grant: Grant): Promise<Identity | undefined> {
-    const { by: { principal, keySha256 }, office } = grant;
-    const now = Date.now();
-    let { expiresAt } = grant;
-    if (endOf(grant) <= now) return undefined;
-    if (keySha256 !== undefined) {
-      const { find } = this.#parts.host;
-      const key = await find?.({ principal, sha256: keySha256 });
-      const isGood = key !== undefined && "principal" in key &&
-        checkGatewayUse(key, office, now) === undefined;
-      if (!isGood) return undefined;
-      expiresAt = Math.min(expiresAt, key.expiresAt ?? Infinity);
-    }
+    const { by, office } = grant;
+    if (endOf(grant) <= Date.now()) return undefined;
+    const person = await this.#parts.persons.again(by, office);
+    if (person === undefined) return undefined;
+    const expiresAt = Math.min(grant.expiresAt, person.expiresAt ?? Infinity);
     // The office is compared as it is, by the resource: those of a policy are patterns.
     const identity = {
-      principal,
+      principal: by.principal,
       policy: { roles: ["agent"] },
       expiresAt,
     } as const;

@@ -28,8 +28,14 @@ export interface Persons {
     office: string,
     address: string,
   ): Promise<Person | Refused>;
-  /** Returns whether a person who was found may still use an office. */
-  mayStill(by: Allower, office: string): Promise<boolean>;
+  /**
+   * Finds a person again who was found before, perhaps by another process; `undefined` for one who may not
+   * use the office any more.
+   */
+  again(
+    by: Allower,
+    office: string,
+  ): Promise<Pick<Person, "expiresAt"> | undefined>;
 }
 
 /** Those who have a key of the Server with which an Agent may use the office. */
@@ -60,19 +66,27 @@ export class KeyHolders implements Persons {
     if ("refused" in found) return found;
     const forbidden = checkGatewayUse(found, office, Date.now());
     if (forbidden !== undefined) return { refused: forbidden };
-    const { principal, expiresAt } = found;
-    const by = { principal, keySha256: await sha256(key, "hex") };
-    if (!await this.mayStill(by, office)) {
-      return { refused: "the Server cannot find this key again" };
-    }
-    return { by, ...(expiresAt !== undefined && { expiresAt }) };
+    const by = {
+      principal: found.principal,
+      keySha256: await sha256(key, "hex"),
+    };
+    const again = await this.again(by, office);
+    return again === undefined
+      ? { refused: "the Server cannot find this key again" }
+      : { by, ...again };
   }
 
-  async mayStill(by: Allower, office: string): Promise<boolean> {
-    const { principal, keySha256: sha256 = "" } = by;
+  async again(
+    { principal, keySha256: sha256 }: Allower,
+    office: string,
+  ): Promise<Pick<Person, "expiresAt"> | undefined> {
+    if (sha256 === undefined) return undefined; // from before the Server had keys
     const found = await this.#find?.({ principal, sha256 });
-    return found !== undefined && "principal" in found &&
+    const isGood = found !== undefined && "principal" in found &&
       checkGatewayUse(found, office, Date.now()) === undefined;
+    if (!isGood) return undefined;
+    const { expiresAt } = found;
+    return { ...(expiresAt !== undefined && { expiresAt }) };
   }
 }
 
@@ -97,7 +111,9 @@ export class AnyPerson implements Persons {
     return Promise.resolve({ by: { principal: "sign-in" } });
   }
 
-  mayStill(): Promise<boolean> {
-    return Promise.resolve(true);
+  again(
+    { keySha256 }: Allower,
+  ): Promise<Pick<Person, "expiresAt"> | undefined> {
+    return Promise.resolve(keySha256 === undefined ? {} : undefined);
   }
 }

@@ -57,6 +57,12 @@ function toFailure(error: Error): Response {
   return Response.json(fault, { status: 503, headers });
 }
 
+/** Returns who may allow programs: where a Server has an authenticator, holders of its keys alone. */
+const personsOf = ({ authenticate, find }: SignInHost): Persons =>
+  authenticate === undefined
+    ? new AnyPerson()
+    : new KeyHolders(authenticate, find);
+
 /** The sign-in of a Server. */
 export class ServerSignIn implements SignIn {
   readonly #host: SignInHost;
@@ -76,7 +82,13 @@ export class ServerSignIn implements SignIn {
     this.#resources = new Resources(host);
     this.#clients = new Clients(redirects, fetchDocument);
     const { seals, store } = this;
-    this.#parts = { host, store, seals, resources: this.#resources };
+    this.#parts = {
+      host,
+      store,
+      seals,
+      resources: this.#resources,
+      persons: personsOf(host),
+    };
     this.#grants = new Grants(this.#parts);
   }
 
@@ -123,7 +135,6 @@ export class ServerSignIn implements SignIn {
       clients: this.#clients,
       tries: this.#tries,
       redirects: this.#setup.redirects,
-      persons: this.#persons(),
       grants: this.#grants,
     };
     new AuthorizeEndpoint(parts).mount(app);
@@ -176,13 +187,6 @@ export class ServerSignIn implements SignIn {
   async #readSecret(): Promise<Seals> {
     const own = this.#setup.secret;
     return await Seals.of(own ?? await (await this.store()).secret());
-  }
-
-  #persons(): Persons {
-    const { authenticate, find, issuer } = this.#host;
-    return authenticate === undefined
-      ? new AnyPerson(issuer())
-      : new KeyHolders(authenticate, find);
   }
 
   /** Registers a program, of which nothing is kept (RFC 7591). */
