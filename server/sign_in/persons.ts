@@ -35,10 +35,16 @@ export interface Persons {
 export class KeyHolders implements Persons {
   readonly asksKey = true;
   readonly refusal = "This key cannot be used for this office.";
-  readonly #host: Required<Pick<SignInHost, "authenticate" | "find">>;
+  readonly #authenticate: NonNullable<SignInHost["authenticate"]>;
+  readonly #find: SignInHost["find"];
 
-  constructor(host: Required<Pick<SignInHost, "authenticate" | "find">>) {
-    this.#host = host;
+  /** @param find absent where the Server cannot find keys again, so that none of them counts */
+  constructor(
+    authenticate: NonNullable<SignInHost["authenticate"]>,
+    find: SignInHost["find"],
+  ) {
+    this.#authenticate = authenticate;
+    this.#find = find;
   }
 
   async find(
@@ -49,7 +55,7 @@ export class KeyHolders implements Persons {
     const key = form.get("key")?.trim() ?? "";
     // Where API keys alone are looked for: a JWT would end within the hour.
     const headers = { [API_KEY_HEADER]: key };
-    const found = await this.#host.authenticate({ headers, auth: {}, address });
+    const found = await this.#authenticate({ headers, auth: {}, address });
     if ("refused" in found) return found;
     const forbidden = checkGatewayUse(found, office, Date.now());
     if (forbidden !== undefined) return { refused: forbidden };
@@ -63,8 +69,8 @@ export class KeyHolders implements Persons {
 
   async mayStill(by: Allower, office: string): Promise<boolean> {
     const { principal, keySha256: sha256 = "" } = by;
-    const found = await this.#host.find({ principal, sha256 });
-    return "principal" in found &&
+    const found = await this.#find?.({ principal, sha256 });
+    return found !== undefined && "principal" in found &&
       checkGatewayUse(found, office, Date.now()) === undefined;
   }
 }

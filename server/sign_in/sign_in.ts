@@ -180,9 +180,9 @@ export class ServerSignIn implements SignIn {
 
   #persons(): Persons {
     const { authenticate, find } = this.#host;
-    return authenticate && find
-      ? new KeyHolders({ authenticate, find })
-      : new AnyPerson();
+    return authenticate === undefined
+      ? new AnyPerson()
+      : new KeyHolders(authenticate, find);
   }
 
   /** Registers a program, of which nothing is kept (RFC 7591). */

@@ -131,6 +131,7 @@ export abstract class SignInVisitor {
       code_challenge_method: "S256",
       resource: `${this.issuer}/mcp/home`,
       state: "s+1 /ü",
+      scope: "office offline_access",
       ...over,
     };
     const query = new URLSearchParams();

@@ -3,7 +3,8 @@ import { setImmediate } from "node:timers";
 import { optionsOf } from "../../../server/cli/flags.ts";
 import { newLineBuffer } from "../../../server/cli/logging.ts";
 import { eventLine } from "../../../server/cli/operate.ts";
-import { limitsOfUp, loadSecurity } from "../../../server/cli/serve.ts";
+import { loadSecurity } from "../../../server/cli/serve.ts";
+import { limitsOfUp } from "../../../server/cli/up_server.ts";
 import type { SmcpServerOptions } from "../../../server/mod.ts";
 import {
   readSettings,
