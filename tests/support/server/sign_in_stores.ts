@@ -66,11 +66,19 @@ const together = async <T>(
   );
 
 /** Registers the tests of the contract for an implementation. */
-export function testStores(name: string, open: () => Promise<Stores>): void {
-  const test = (promise: string, run: (stores: Stores) => Promise<void>) =>
-    Deno.test(`${name}: ${promise}`, async () => {
-      await using stores = await open();
-      await run(stores);
+export function testStores(
+  name: string,
+  open: () => Promise<Stores>,
+  settings: Partial<Deno.TestDefinition> = {},
+): void {
+  const test: Test = (promise, run) =>
+    Deno.test({
+      ...settings,
+      name: `${name}: ${promise}`,
+      async fn() {
+        await using stores = await open();
+        await run(stores);
+      },
     });
   testOnce(test);
   testRows(test);
