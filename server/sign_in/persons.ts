@@ -7,6 +7,7 @@
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import type { Refused } from "../auth/authenticator.ts";
 import type { SignInHost } from "../doors/sign_in.ts";
+import { isLoopbackName } from "../../shared/loopback.ts";
 import { checkGatewayUse } from "../shared/identity.ts";
 import type { Allower } from "./grant.ts";
 import type { Parameters } from "./oauth.ts";
@@ -79,6 +80,18 @@ export class KeyHolders implements Persons {
 export class AnyPerson implements Persons {
   readonly asksKey = false;
   readonly refusal = "There is no office of this name.";
+
+  /**
+   * @param issuer absent where it is on loopback, and not known yet
+   * @throws {TypeError} where others than this machine's users can reach it
+   */
+  constructor(issuer: string | undefined) {
+    const { hostname = "localhost" } = URL.parse(issuer ?? "") ?? {};
+    if (isLoopbackName(hostname)) return;
+    throw new TypeError(
+      "Cannot use signIn at a public URL without authenticator, since whoever reaches the page could let programs in: set authenticator, such as apiKeys(), or listen on loopback alone",
+    );
+  }
 
   find(): Promise<Person> {
     return Promise.resolve({ by: { principal: "sign-in" } });

@@ -179,9 +179,9 @@ export class ServerSignIn implements SignIn {
   }
 
   #persons(): Persons {
-    const { authenticate, find } = this.#host;
+    const { authenticate, find, issuer } = this.#host;
     return authenticate === undefined
-      ? new AnyPerson()
+      ? new AnyPerson(issuer())
       : new KeyHolders(authenticate, find);
   }
 

@@ -265,6 +265,7 @@ Deno.test("a Computer with markup in its name is text on the page, and can be ch
 
 Deno.test("without keys a button is in the place of the key", async () => {
   const host = new TestHost();
+  host.issuer = "http://127.0.0.1:8787";
   const bench = new SignInBench({}, host, false);
   const page = await open(bench);
   assertEquals(page.text.includes('type="password"'), false);
