@@ -276,6 +276,11 @@ export function checkWorkerOptions(options: SmcpWorkerOptions): ObjectOptions {
       "Cannot serve the internet without authentication, since anyone could use the tools of every Computer: set authenticator, such as apiKeys(parseApiKeys(env.SMCP_KEYS)), or insecure: true for a try",
     );
   }
+  if (options.signIn && options.gateway && options.publicUrl === undefined) {
+    throw new TypeError(
+      "Cannot use signIn without its URL, which is never taken from a request: set publicUrl to the https:// URL of this Worker",
+    );
+  }
   return { fronts, single };
 }
 
