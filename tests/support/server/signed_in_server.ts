@@ -95,7 +95,7 @@ export class SignedInServer extends SignInVisitor implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.gateway[Symbol.asyncDispose]();
+    return this.gateway.office.close();
   }
 }
 
