@@ -21,7 +21,8 @@ async function startTwo() {
     office.addComputer(name, {
       servers: { fix: fixtureHere({ prompts: true }) },
     });
-  const [pc, vault] = [await add("pc"), await add("vault")];
+  const pc = await add("pc");
+  const vault = await add("vault");
   const url = new URL("/mcp/north", office.url);
   return {
     add,
