@@ -9,6 +9,7 @@ import { ServerLive } from "./server/live.js";
 import { log } from "./server/log.js";
 import { office } from "./server/office.js";
 import { offices } from "./server/offices.js";
+import { signIns } from "./server/sign_ins.js";
 import { status } from "./server/status.js";
 
 run({
@@ -22,11 +23,16 @@ run({
     ["offices/:office/calls", calls],
     ["calls", calls],
     ["calls/:key", call],
+    ["sign-ins", signIns],
     ["status", status],
     ["log", log],
     ["offices/:office/computers/:computer", computer],
   ],
-  links: ["offices", "calls", "status", "log"],
+  links: ["offices", "calls", "sign-ins", "status", "log"],
+  optional: {
+    route: "sign-ins",
+    isOn: async (api, signal) => (await api.get("status", signal)).sign_in,
+  },
   live: () => new ServerLive(),
   account: (api) => button("Revoke a key…", () => chooseAndRevoke(api)),
 });

@@ -152,7 +152,8 @@ export class HttpView {
         !isTaskRequest(body.json);
       if (needsAgent) await view.ready();
     } catch (error) {
-      return refusal(503, messageOf(error));
+      // To a program that has just signed in, all but 200 would mean that its token is refused.
+      if (!caller.grant) return refusal(503, messageOf(error));
     }
     const message: Message = { parsedBody: body.json, ...toAuthInfo(caller) };
     if (await isLegacyRequest(request, body.json)) {

@@ -119,11 +119,11 @@ const serverService: ServiceRole<ServerFlags> = {
     flag === "--api-keys" && text.trimStart().startsWith("[")
       ? ["SMCP_API_KEYS", text]
       : undefined,
-  permissions: ({ logFile }) => [
+  permissions: ({ logFile, signInFile }) => [
     "--allow-net",
     "--allow-env",
     "--allow-read",
-    ...(logFile === undefined ? [] : ["--allow-write"]),
+    ...(logFile ?? signInFile ? ["--allow-write"] : []),
   ],
   async check(flags, env, kept) {
     const { loadChecked } = await import("./serve.ts");

@@ -33,6 +33,11 @@ import {
   MIN_UPLOAD_RATE,
 } from "../limits/limits.ts";
 import type { SmcpServerOptions } from "../options.ts";
+import {
+  checkSignIn,
+  type SignInFlags,
+  signInOptions,
+} from "./sign_in_flags.ts";
 import { WS_ENGINES, type WsEngine } from "../shared/http.ts";
 
 /** Flags with a number; times are in seconds. */
@@ -67,6 +72,7 @@ export interface ServerFlags
   extends
     ClusterFlags,
     LimitFlags,
+    SignInFlags,
     Readonly<Record<NumberFlag, number>>,
     Readonly<Partial<Record<TextFlag, string>>>,
     Readonly<Partial<Record<Switch, boolean>>> {
@@ -135,6 +141,7 @@ export const serverOptions = (): Option[] => [
     "--mcp-idle-seconds <number>",
     "seconds without a request or an open stream after which MCP leaves the agent's seat of an office (default: 60)",
   ).argParser(integer(1, DAY_SECONDS)),
+  ...signInOptions(),
   ...clusterOptions(),
   flag("--log-level <level>", "the least important events to log")
     .choices(["debug", "info", "warning", "error"]).default("info"),
@@ -326,6 +333,8 @@ function origins(text: string): Origins {
 
 /** The checked flags of the command line, with the settings that only the environment has. */
 export interface Settings extends ServerFlags {
+  /** Whether MCP is served, which a sign-in is for. */
+  readonly mcp: boolean;
   /** Whether metrics are collected, for whatever port. */
   readonly metrics: boolean;
   /** The shared secret of JWTs. */
@@ -349,7 +358,8 @@ export function readSettings(
   env: Readonly<Record<string, string | undefined>>,
 ): Settings {
   const { tlsCert, tlsKey, tlsClientCa, jwtKey, jwtJwksUrl } = flags;
-  const { mcp, mcpIdleSeconds, metrics, metricsPort } = flags;
+  const { mcpIdleSeconds, metrics, metricsPort } = flags;
+  const mcp = flags.mcp === true || flags.signIn === true;
   const jwtSecret = env[JWT_SECRET];
   const clustering = readCluster(flags, env);
   const hasTls = (tlsCert ?? tlsKey ?? tlsClientCa) !== undefined;
@@ -362,12 +372,15 @@ export function readSettings(
       `only one of --jwt-key, --jwt-jwks-url and ${JWT_SECRET} can be given`,
     );
   }
-  checkRestrictions(flags, keys.length > 0);
+  const hasJwt = keys.length > 0;
+  checkRestrictions(flags, hasJwt);
+  checkSignIn({ ...flags, hasJwt, isClustered: clustering !== undefined });
   if (mcpIdleSeconds !== undefined && !mcp) {
     throw new UsageError("--mcp-idle-seconds does nothing without --mcp");
   }
   return {
     ...flags,
+    mcp,
     metrics: metrics === true || metricsPort !== undefined,
     ...(jwtSecret && { jwtSecret }),
     ...(clustering && { clustering }),

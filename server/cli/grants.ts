@@ -7,6 +7,7 @@ import { print as printLine } from "../../cli/print.ts";
 import { UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import { choiceText } from "../../shared/computer_choice.ts";
+import { relativeTime } from "../../shared/relative_time.ts";
 import * as schemas from "../operator/schemas.ts";
 import {
   type ChangeFlags,
@@ -50,9 +51,9 @@ export async function grants(
     OFFICE: ({ office }) => office,
     KEY: ({ principal }) => principal,
     COMPUTERS: ({ computers }) => choiceText(computers),
-    SINCE: ({ since }) => timeText(since, now),
-    USED: ({ used }) => timeText(used, now),
-    EXPIRES: ({ expires }) => timeText(expires, now),
+    SINCE: ({ since }) => relativeTime(since, now),
+    USED: ({ used }) => relativeTime(used, now),
+    EXPIRES: ({ expires }) => relativeTime(expires, now),
   });
 }
 
@@ -92,24 +93,3 @@ export async function endGrants(
 /** A key is named by its id, as in \`key revoke\`; other principals have a colon. */
 const principalOf = (key: string): string =>
   key.includes(":") ? key : `key:${key}`;
-
-const words = new Intl.RelativeTimeFormat("en");
-
-const UNITS = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-] as const;
-
-/**
- * Writes a time as people say it, such as `3 days ago` or `in 5 hours`.
- *
- * @param time in ISO 8601
- * @param now milliseconds since 1970
- */
-export function timeText(time: string, now: number): string {
-  const ms = Date.parse(time) - now;
-  const [unit, size] = UNITS.find(([, size]) => Math.abs(ms) >= size) ?? [];
-  if (unit === undefined) return ms > 0 ? "in a moment" : "just now";
-  return words.format(Math.trunc(ms / size), unit);
-}

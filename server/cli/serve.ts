@@ -18,6 +18,7 @@ import { anyOf, type Authenticator } from "../auth/authenticator.ts";
 import { jwt, type JwtKey } from "../auth/jwt.ts";
 import { naming, optionsOf, readText, type Settings } from "./flags.ts";
 import { type Logging, startLogging } from "./logging.ts";
+import { loadSignIn, NO_KEYS_WARNING } from "./sign_in_flags.ts";
 import { isLoopback } from "../../shared/loopback.ts";
 import type { Limits } from "../limits/limits.ts";
 import { clearText, exposure } from "../http/host_rule.ts";
@@ -43,8 +44,11 @@ export async function serve(
   try {
     if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
     if (security.warning !== undefined) log.warn(security.warning);
+    const isOpen = settings.signIn && security.authenticators.length === 0;
+    if (isOpen) log.warn(NO_KEYS_WARNING);
     await run(settings, security, logging, {
       ...await loadGateway(settings, loadMcp),
+      ...await loadSignIn(settings),
       ...await loadObservers(settings),
       ...await loadCluster(settings.clustering),
     });

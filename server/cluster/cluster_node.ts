@@ -17,6 +17,7 @@ import { type About, aboutOf, causeOf, NodeLog } from "./node_log.ts";
 import { type Connect, type FenceReason, Term } from "./term.ts";
 import type { LocalOffices } from "../office/office.ts";
 import type { Offices } from "../office/peer.ts";
+import type { SignInStore } from "../sign_in/grant.ts";
 import {
   type AgreedSettings,
   type ClaimOutcome,
@@ -48,7 +49,8 @@ interface ClusterNodeParts {
   readonly clock: Clock;
   /** Creates what carries events between offices. */
   readonly newTunnel: (node: TunnelNode) => NodeTunnel;
-  readonly signInStore: NonNullable<ClusterMember["signInStore"]>;
+  /** Makes what keeps the sign-ins of all nodes. */
+  readonly signInStore: () => Promise<SignInStore>;
 }
 
 /** A server as a node of a cluster: one term after the other, each under an id of its own. */

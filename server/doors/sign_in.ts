@@ -29,7 +29,7 @@ export interface SignInHost {
   ) => Promise<Identity | Refused>;
   /** Finds the identity of a key again by what is kept of it; absent without an authenticator. */
   readonly find?: (kept: KeptKey) => Promise<Identity | Refused>;
-  /** Opens the store that all nodes share, to be closed by the sign-in; absent where there is one node alone. */
+  /** Makes the store that all nodes share, which the sign-in closes; absent where there is one node alone. */
   readonly store?: () => Promise<SignInStore>;
   /** Returns the names of the Computers in an office now, sorted. */
   computersOf(office: string): Promise<readonly string[]>;

@@ -66,7 +66,7 @@ export class Issuer {
 
 /** The parts of a server that {@linkcode newSignInHost} needs. */
 export interface HostParts
-  extends Pick<RequestParts, "authenticator" | "proxies"> {
+  extends Pick<RequestParts, "authenticator" | "cluster" | "proxies"> {
   readonly issuer: Pick<Issuer, "url">;
   readonly offices: Offices;
   /** The seats of the gateway's Agents. */
@@ -85,38 +85,36 @@ export interface SignInGateway {
 }
 
 /** Makes what a Server gives its sign-in. */
-export function newSignInHost(
+export const newSignInHost = (
   { path: gatewayPath, agentName, recheck }: SignInGateway,
-  { authenticator, proxies, issuer, offices, seats, audit }: HostParts,
-): SignInHost {
-  return {
-    gatewayPath,
-    issuer: () => issuer.url,
-    proxies,
-    ...(authenticator && {
-      authenticate: async (sent) => await authenticator.authenticate(sent),
-    }),
-    ...(authenticator?.find && {
-      find: async (kept) => await authenticator.find?.(kept) ?? LOST,
-    }),
-    async computersOf(office) {
-      return (await membersOf(office, offices))
-        .flatMap(({ role, name }) => role === "computer" ? [name] : [])
-        .sort();
-    },
-    async agentOf(office) {
-      if (seats?.holds(office)) return undefined;
-      const agent = (await membersOf(office, offices))
-        .find(({ role }) => role === "agent")?.name;
-      // That of another node has the same name, and leaves when nothing needs it.
-      return agent === agentName ? undefined : agent;
-    },
-    recheck,
-    audit,
-  };
-}
+  { issuer, proxies, authenticator, cluster, seats, ...parts }: HostParts,
+): SignInHost => ({
+  gatewayPath,
+  issuer: () => issuer.url,
+  proxies,
+  ...(authenticator && {
+    authenticate: async (sent) => await authenticator.authenticate(sent),
+    find: async (kept) => await authenticator.find?.(kept) ?? NOT_FOUND,
+  }),
+  ...(cluster?.signInStore && { store: cluster.signInStore.bind(cluster) }),
+  async computersOf(office) {
+    return (await membersOf(office, parts.offices))
+      .flatMap(({ role, name }) => role === "computer" ? [name] : [])
+      .sort();
+  },
+  async agentOf(office) {
+    if (seats?.holds(office)) return undefined;
+    const agent = (await membersOf(office, parts.offices))
+      .find(({ role }) => role === "agent")?.name;
+    // That of another node has the same name, and leaves when nothing needs it.
+    return agent === agentName ? undefined : agent;
+  },
+  recheck,
+  audit: parts.audit,
+});
 
-const LOST = { refused: "no API key" };
+/** The answer of an authenticator that cannot find keys again, which then allow nothing. */
+const NOT_FOUND = { refused: "the authenticator cannot find keys again" };
 
 /** In whose name the sign-in asks who is in an office. */
 const VISITOR = "sign-in";

@@ -31,7 +31,13 @@ import {
 import type { Persons } from "./persons.ts";
 import { isSameRedirect, placeOf, withParameters } from "./redirects.ts";
 import type { Resources } from "./metadata.ts";
-import { type Consent, type KnownPerson, randomText, sha256 } from "./seals.ts";
+import {
+  type Consent,
+  type KnownPerson,
+  randomId,
+  randomText,
+  sha256,
+} from "./seals.ts";
 import type { Tries } from "./tries.ts";
 
 const CONSENT_MS = 600_000;
@@ -329,7 +335,7 @@ export class AuthorizeEndpoint {
     form: Parameters,
     c: Context<SmcpEnv>,
   ): Promise<Response> {
-    const { host, persons, resources, store } = this.#parts;
+    const { host, persons, resources } = this.#parts;
     const ticked = form.getAll("computer");
     const later = form.get("later") !== undefined;
     const computers = readChoice(known.computers, ticked, later);
@@ -349,7 +355,7 @@ export class AuthorizeEndpoint {
     }
     const now = Date.now();
     const grant: Grant = {
-      id: randomText(16),
+      id: randomId(),
       by,
       office,
       resource: resources.pathOf(consent.office),
@@ -361,6 +367,7 @@ export class AuthorizeEndpoint {
       rotatedAt: [],
     };
     const code = randomText();
+    const store = await this.#parts.store();
     await store.putCode(await sha256(code), {
       grant,
       challenge: consent.challenge,

@@ -94,7 +94,7 @@ export interface SignInStore extends AsyncDisposable {
   grant(id: string): Promise<Grant | undefined>;
   /** Replaces a grant whose number is still `from`; returns whether it was. */
   rotate(next: Grant, from: number): Promise<boolean>;
-  /** Notes that a grant was used at a time, at most once a minute: it is lost where the process ends. */
+  /** Notes that a grant was used at a time: each node at most once a minute, and none an earlier time. */
   touch(id: string, at: number): Promise<void>;
   /** Ends a grant; returns it to the one caller who did. */
   endGrant(id: string): Promise<Grant | undefined>;

@@ -38,7 +38,7 @@ export const partyOf = ({ by, office, client }: Grant) => ({
 /** What of sign-in the endpoints share. */
 export interface SignInParts {
   readonly host: SignInHost;
-  readonly store: SignInStore;
+  readonly store: () => Promise<SignInStore>;
   readonly seals: () => Promise<Seals>;
   readonly resources: Resources;
 }
@@ -53,7 +53,6 @@ export class Grants {
 
   constructor(parts: SignInParts) {
     this.#parts = parts;
-    parts.store.onEnded?.(() => void parts.host.recheck());
   }
 
   /** Decides about a token at a resource; `undefined` for what is no token of a sign-in. */
@@ -78,7 +77,8 @@ export class Grants {
   ): Promise<
     { readonly grant: Grant; readonly identity: Identity } | undefined
   > {
-    const grant = await this.#parts.store.grant(id);
+    const store = await this.#parts.store();
+    const grant = await store.grant(id);
     if (grant === undefined) return undefined;
     const identity = await this.#identityOf(grant);
     if (identity !== undefined) return { grant, identity };
@@ -92,7 +92,8 @@ export class Grants {
     why: GrantEnd,
     order?: EndOrder,
   ): Promise<boolean> {
-    const { host, store } = this.#parts;
+    const { host } = this.#parts;
+    const store = await this.#parts.store();
     const ended = await store.endGrant(id);
     if (ended === undefined) return false;
     host.audit({
@@ -108,7 +109,7 @@ export class Grants {
 
   /** Returns the grants, newest first. */
   async views(): Promise<readonly GrantView[]> {
-    const { store } = this.#parts;
+    const store = await this.#parts.store();
     const views: GrantView[] = [];
     for (const grant of await store.grants()) {
       if (await this.alive(grant.id)) views.push(toView(grant));
@@ -138,7 +139,7 @@ export class Grants {
     if (claims === undefined) {
       return { refused: "no access token of this Server" };
     }
-    const { resources, store } = this.#parts;
+    const { resources } = this.#parts;
     const now = Date.now();
     if (claims.resource !== resources.pathOf(office)) {
       return { refused: "the access token is for another resource" };
@@ -147,6 +148,7 @@ export class Grants {
     const found = await this.alive(claims.grant);
     if (found === undefined) return ENDED;
     const { grant: { id, office: granted, computers }, identity } = found;
+    const store = await this.#parts.store();
     await store.touch(id, now);
     return { identity, office: granted, grant: { id, computers } };
   }

@@ -4,17 +4,25 @@
  * @module
  */
 import type { Grant, PendingCode, SignInStore, UsedGrant } from "./grant.ts";
-import { CODE_KEPT_MS } from "./secret.ts";
+import { CODE_KEPT_MS, newSecret, readSecret, Touches } from "./secret.ts";
 
 /** The most codes at a time; then the oldest goes. */
 const MAX_CODES = 10_000;
 
 /** Keeps all in memory. */
 class MemoryStore implements SignInStore {
-  readonly #secret = crypto.getRandomValues(new Uint8Array(32));
+  readonly #secret: Uint8Array<ArrayBuffer>;
   readonly #codes = new Map<string, PendingCode>();
   readonly #used = new Map<string, { readonly id: string; until: number }>();
-  readonly #grants = new Map<string, UsedGrant>();
+  readonly #grants = new Map<
+    string,
+    { readonly grant: Grant; usedAt: number }
+  >();
+  readonly #touches = new Touches();
+
+  constructor(secret: Uint8Array<ArrayBuffer>) {
+    this.#secret = secret;
+  }
 
   secret(): Promise<Uint8Array<ArrayBuffer>> {
     return Promise.resolve(this.#secret);
@@ -35,11 +43,11 @@ class MemoryStore implements SignInStore {
 
   putGrant(grant: Grant, codeHash: string): Promise<void> {
     dropEnded(this.#used, ({ until }) => until);
-    dropEnded(this.#grants, ({ expiresAt }) => expiresAt);
+    dropEnded(this.#grants, ({ grant }) => grant.expiresAt);
     const until = Date.now() + CODE_KEPT_MS;
     this.#used.set(codeHash, { id: grant.id, until });
     dropOldest(this.#used);
-    this.#grants.set(grant.id, { ...grant, usedAt: grant.createdAt });
+    this.#grants.set(grant.id, { grant, usedAt: grant.createdAt });
     return Promise.resolve();
   }
 
@@ -49,45 +57,54 @@ class MemoryStore implements SignInStore {
   }
 
   grant(id: string): Promise<Grant | undefined> {
-    return Promise.resolve(this.#find(id));
+    return Promise.resolve(this.#find(id)?.grant);
   }
 
   rotate(next: Grant, from: number): Promise<boolean> {
-    const grant = this.#find(next.id);
-    const isDue = grant?.number === from;
-    if (isDue) this.#grants.set(next.id, { ...next, usedAt: grant.usedAt });
+    const row = this.#find(next.id);
+    const isDue = row?.grant.number === from;
+    if (isDue) this.#grants.set(next.id, { ...row, grant: next });
     return Promise.resolve(isDue);
   }
 
   touch(id: string, at: number): Promise<void> {
-    const grant = this.#find(id);
-    if (grant) this.#grants.set(id, { ...grant, usedAt: at });
+    const row = this.#touches.isDue(id, at) ? this.#find(id) : undefined;
+    if (row) row.usedAt = Math.max(row.usedAt, at);
     return Promise.resolve();
   }
 
   endGrant(id: string): Promise<Grant | undefined> {
-    const grant = this.#find(id);
+    const row = this.#find(id);
     this.#grants.delete(id);
-    return Promise.resolve(grant);
+    return Promise.resolve(row?.grant);
   }
 
   grants(): Promise<readonly UsedGrant[]> {
-    dropEnded(this.#grants, ({ expiresAt }) => expiresAt);
-    return Promise.resolve([...this.#grants.values()]);
+    dropEnded(this.#grants, ({ grant }) => grant.expiresAt);
+    const rows = this.#grants.values();
+    return Promise.resolve(
+      rows.map(({ grant, usedAt }) => ({ ...grant, usedAt })).toArray(),
+    );
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return Promise.resolve();
   }
 
-  #find(id: string): UsedGrant | undefined {
-    const grant = this.#grants.get(id);
-    return grant && isOver(grant.expiresAt) ? undefined : grant;
+  #find(id: string) {
+    const row = this.#grants.get(id);
+    return row && isOver(row.grant.expiresAt) ? undefined : row;
   }
 }
 
-/** Makes a store that lasts as long as the process: grants end with it. */
-export const memoryStore = (): SignInStore => new MemoryStore();
+/**
+ * Makes a store that lasts as long as the process: grants end with it.
+ *
+ * @param secret of all seals, at least 32 random bytes in hexadecimal or base64url; random by default
+ * @throws {TypeError} for a secret that is none
+ */
+export const memoryStore = (secret: string = newSecret()): SignInStore =>
+  new MemoryStore(readSecret(secret));
 
 const isOver = (time: number): boolean => time <= Date.now();
 

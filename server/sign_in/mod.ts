@@ -21,14 +21,12 @@ import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import type { StartSignIn } from "../doors/sign_in.ts";
 import type { FetchDocument } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
-import { memoryStore } from "./memory_store.ts";
 import { checkRedirects } from "./redirects.ts";
 import { ServerSignIn } from "./sign_in.ts";
 
 export type {
   EndOrder,
   GrantView,
-  KeptKey,
   SignedIn,
   SignIn,
   SignInHost,
@@ -47,7 +45,10 @@ export { memoryStore } from "./memory_store.ts";
 
 /** Options of {@linkcode signIn}. */
 export interface SignInOptions {
-  /** Keeps grants and codes; default the memory of the process, with which all grants end. */
+  /**
+   * Keeps grants and codes, and is closed with the Server; default in a cluster what its nodes share,
+   * otherwise the memory of the process, with which all grants end.
+   */
   store?: SignInStore;
   /** Redirect URIs of programs that the rules leave out, such as `"myapp://callback"`; default none. */
   redirects?: readonly string[];
@@ -71,7 +72,7 @@ const OPTION_NAMES = {
  */
 export function signIn(options: SignInOptions = {}): StartSignIn {
   checkNames(options, OPTION_NAMES, "signIn()");
-  const { store = memoryStore(), redirects = [], fetchDocument } = options;
+  const { store, redirects = [], fetchDocument } = options;
   checkRedirects(redirects);
   return (host) => new ServerSignIn(host, { store, redirects, fetchDocument });
 }

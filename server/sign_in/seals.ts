@@ -144,6 +144,10 @@ export const randomText = (bytes = 32): string =>
     "base64url",
   );
 
+/** Makes the random id of a grant, which people type: in base64url it could begin with a dash, as an option does. */
+export const randomId = (): string =>
+  Buffer.from(crypto.getRandomValues(new Uint8Array(10))).toString("hex");
+
 /** Returns the SHA-256 of a text. */
 export async function sha256(
   text: string,

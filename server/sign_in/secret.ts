@@ -44,27 +44,23 @@ const BASE64URL = /^[\w-]+={0,2}$/;
 /** For how long a store keeps which grant a code has made: so long its reuse ends the grant. */
 export const CODE_KEPT_MS = 600_000;
 
-/** How much later a use of a grant is noted again. */
+/** How much later the use of a grant is noted again. */
 const TOUCH_INTERVAL_MS = 60_000;
 
-/** Which uses of grants are worth a note: one a minute. */
+/** Which uses of grants a process notes: one a minute, so that few requests wait for a disk. */
 export class Touches {
+  /** When each was noted last, the oldest first. */
   readonly #noted = new Map<string, number>();
 
   /** Returns whether a use is to be noted, and takes it for noted then. */
   isDue(id: string, at: number): boolean {
     const last = this.#noted.get(id) ?? -Infinity;
     if (at - last < TOUCH_INTERVAL_MS) return false;
-    this.#forgetBefore(at - TOUCH_INTERVAL_MS);
+    for (const [other, noted] of this.#noted) {
+      if (at - noted < TOUCH_INTERVAL_MS) break;
+      this.#noted.delete(other);
+    }
     this.#noted.set(id, at);
     return true;
-  }
-
-  /** Those that were noted first are first. */
-  #forgetBefore(time: number): void {
-    for (const [id, noted] of this.#noted) {
-      if (noted > time) return;
-      this.#noted.delete(id);
-    }
   }
 }

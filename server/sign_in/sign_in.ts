@@ -20,6 +20,7 @@ import { AuthorizeEndpoint } from "./authorize.ts";
 import { Clients, type FetchDocument, registerClient } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
 import { Grants, type SignInParts } from "./grants.ts";
+import { memoryStore } from "./memory_store.ts";
 import { mountMetadata, Resources, SCOPE } from "./metadata.ts";
 import {
   clientOf,
@@ -35,7 +36,8 @@ import { Tries } from "./tries.ts";
 
 /** What {@linkcode ServerSignIn} is made of. */
 export interface SignInSetup {
-  readonly store: SignInStore;
+  /** Keeps grants and codes; absent for that of all nodes, or the memory of this process. */
+  readonly store: SignInStore | undefined;
   /** Redirect URIs that are allowed besides. */
   readonly redirects: readonly string[];
   readonly fetchDocument: FetchDocument | undefined;
@@ -50,22 +52,35 @@ export class ServerSignIn implements SignIn {
   readonly #clients: Clients;
   readonly #parts: SignInParts;
   readonly #tries = new Tries();
+  #store: Promise<SignInStore> | undefined;
   #seals: Promise<Seals> | undefined;
 
   constructor(host: SignInHost, setup: SignInSetup) {
-    const { store, redirects, fetchDocument } = setup;
+    const { redirects, fetchDocument } = setup;
     this.#host = host;
     this.#setup = setup;
     this.#resources = new Resources(host);
     this.#clients = new Clients(redirects, fetchDocument);
-    const { seals } = this;
+    const { seals, store } = this;
     this.#parts = { host, store, seals, resources: this.#resources };
     this.#grants = new Grants(this.#parts);
   }
 
+  /** Opens the store once; again after a failure. */
+  readonly store = (): Promise<SignInStore> => {
+    return this.#store ??= this.#open().catch((error: unknown) => {
+      this.#store = undefined;
+      throw error;
+    });
+  };
+
   /** Returns what seals, with the secret of the store. */
-  readonly seals = (): Promise<Seals> =>
-    this.#seals ??= this.#setup.store.secret().then(Seals.of);
+  readonly seals = (): Promise<Seals> => {
+    return this.#seals ??= this.#readSecret().catch((error: unknown) => {
+      this.#seals = undefined;
+      throw error;
+    });
+  };
 
   mount(app: Hono<SmcpEnv>): void {
     // For any page: no cookie counts there, and an answer takes a code or a token.
@@ -116,6 +131,10 @@ export class ServerSignIn implements SignIn {
     return this.#resources.challenge(office, hadCredentials);
   }
 
+  url(): string | undefined {
+    return this.#host.issuer() && this.#resources.urlOf(undefined);
+  }
+
   grants(): Promise<readonly GrantView[]> {
     return this.#grants.views();
   }
@@ -128,7 +147,20 @@ export class ServerSignIn implements SignIn {
   }
 
   async close(): Promise<void> {
-    await this.#setup.store[Symbol.asyncDispose]();
+    const store = await this.#store ?? this.#setup.store;
+    await store?.[Symbol.asyncDispose]();
+  }
+
+  async #open(): Promise<SignInStore> {
+    const { recheck, store: shared } = this.#host;
+    const store = this.#setup.store ?? await shared?.() ?? memoryStore();
+    store.onEnded?.(() => void recheck());
+    return store;
+  }
+
+  async #readSecret(): Promise<Seals> {
+    const store = await this.store();
+    return await Seals.of(await store.secret());
   }
 
   #persons(): Persons {

@@ -135,7 +135,7 @@ export class TokenEndpoints {
 
   /** Redeems a code, once. What was taken is gone, whatever is wrong with the request. */
   async #redeem(form: Parameters): Promise<Response> {
-    const { store } = this.#parts;
+    const store = await this.#parts.store();
     const code = form.get("code") ?? "";
     const verifier = form.get("code_verifier") ?? "";
     // With the verifier, so that none but the program itself finds its grant by it.
@@ -162,7 +162,8 @@ export class TokenEndpoints {
 
   /** Ends the grant of a code that is used again, unless its program may just have lost the answer. */
   async #endReused(usedHash: string): Promise<void> {
-    const { grants, host, store } = this.#parts;
+    const { grants, host } = this.#parts;
+    const store = await this.#parts.store();
     const id = await store.grantOfCode(usedHash);
     const grant = id === undefined ? undefined : await store.grant(id);
     if (grant === undefined || Date.now() - grant.createdAt <= RETRY_MS) return;
@@ -176,7 +177,8 @@ export class TokenEndpoints {
   }
 
   async #refresh(form: Parameters): Promise<Response> {
-    const { grants, host, store } = this.#parts;
+    const { grants, host } = this.#parts;
+    const store = await this.#parts.store();
     const seals = await this.#parts.seals();
     const token = form.get("refresh_token") ?? "";
     const claims = await seals.open("refresh", token);
@@ -246,7 +248,8 @@ export class TokenEndpoints {
 
   /** Ends the grant of a token; always answers the same (RFC 7009 §2.2). */
   readonly #revoke = async (form: Parameters): Promise<Response> => {
-    const { grants, store } = this.#parts;
+    const { grants } = this.#parts;
+    const store = await this.#parts.store();
     const seals = await this.#parts.seals();
     const token = form.get("token") ?? "";
     const claims = await seals.open("refresh", token) ??

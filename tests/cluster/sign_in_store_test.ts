@@ -162,7 +162,7 @@ Deno.test("while Redis does not answer each call fails, and none of them is an a
   assert(await a.takeCode(hash));
 });
 
-Deno.test("a server of a cluster makes a store only when it is asked", async () => {
+Deno.test("a server of a cluster makes a store on its own Redis", async () => {
   await using redis = await startRedis();
   await using cluster = await joinCluster(redis.url);
   const { signInStore } = memberOf(cluster);

@@ -40,6 +40,8 @@ import { labelled, plainForm } from "./fields.js";
  * @property {string} tokenHelp where to find the token
  * @property {readonly [Route, ...Route[]]} routes the first is the start
  * @property {readonly string[]} links the routes of the navigation
+ * @property {{ route: string, isOn: (api: Api, signal: AbortSignal) => Promise<boolean | undefined> }} [optional]
+ * one of them that is shown only where the process has its part
  * @property {() => Live} live
  * @property {(api: Api) => Child} [account] an action of the whole page
  */
@@ -134,6 +136,7 @@ function open(page, token) {
     main,
     h("div", { id: "notices", role: "status", "aria-live": "polite" }),
   );
+  showOptional(page, nav, { api, live, signal: session.signal });
   const views = new Views(page, { api, live, signal: session.signal });
   const show = () => {
     views.show(main);
@@ -160,6 +163,33 @@ const navigation = (page) =>
       return h("a", { href: viewHash([route]) }, text);
     }),
   );
+
+/**
+ * Shows the optional link while the process has its part, which is asked whenever the stream opens.
+ *
+ * @param {Page} page
+ * @param {HTMLElement} nav
+ * @param {Omit<Context<Live>, "params">} context
+ */
+function showOptional({ optional }, nav, { api, live, signal }) {
+  const link = [...nav.querySelectorAll("a")].find(({ hash }) =>
+    optional && hash === viewHash([optional.route])
+  );
+  if (!optional || !link) return;
+  link.hidden = true;
+  /** @type {Live["state"] | undefined} */
+  let state;
+  live.subscribe(async () => {
+    if (live.state === state) return;
+    state = live.state;
+    if (state !== "open") return;
+    try {
+      link.hidden = !await optional.isOn(api, signal);
+    } catch {
+      // Asked again with the next stream.
+    }
+  }, signal);
+}
 
 /**
  * Marks the link to the current view.

@@ -76,15 +76,16 @@ export function ask({ title, text, action, fields }) {
 /**
  * Asks for the reason of an action.
  *
- * @param {{ title: string, text?: string, action: string }} about
+ * @param {{ title: string, text?: string, action: string, kept?: string }} about `kept` is who reads the reason
  * @returns {Promise<string | undefined>} `undefined` when it was cancelled
  */
-export async function askReason(about) {
-  const answer = await ask({ ...about, fields: [REASON] });
+export async function askReason({ kept = REASON.description, ...about }) {
+  const fields = [{ ...REASON, description: kept }];
+  const answer = await ask({ ...about, fields });
   return answer?.["reason"];
 }
 
-/** The field for a reason. @type {Field} */
+/** The field for a reason. */
 export const REASON = {
   name: "reason",
   label: "Reason",

@@ -25,6 +25,7 @@ export function eventSentence(event, data) {
     String(data["request"] ?? "").replace(/^client:/, "");
   const who = name ?? principal ?? address ?? "a client";
   const because = reason ? `: ${reason}` : "";
+  const program = data["program"] || "a program";
   switch (event) {
     case "open":
       return `The stream is open${
@@ -56,6 +57,20 @@ export function eventSentence(event, data) {
       return `The session of ${who} ended${because}`;
     case "limit_hit":
       return `${who} exceeded the limit "${data["limit"]}"`;
+    case "sign_in_allowed":
+      return `${principal} let ${program} in`;
+    case "sign_in_denied":
+      return `${program} was not let in`;
+    case "sign_in_refused":
+      return `The sign-in of ${data["program"] || who} was refused${because}`;
+    case "token_reused":
+      return `A ${
+        data["token"]
+      } of ${program} was used twice: somebody may have stolen it`;
+    case "grant_ended":
+      return by
+        ? `${by} ended the sign-in of ${program}${because}`
+        : `The sign-in of ${program} ended: ${data["why"]}`;
     case "log":
       return String(data["message"]);
     default:
@@ -74,10 +89,10 @@ export function eventTone(event, { outcome, level }) {
   if (event === "call_ended") {
     return outcome === "ok" ? "good" : hasFailed(outcome) ? "bad" : "muted";
   }
-  if (event === "joined") return "good";
+  if (/^(joined|sign_in_allowed)$/.test(event)) return "good";
   if (/^call_(began|waiting)$/.test(event)) return "busy";
   if (/error|fatal/.test(level ?? "")) return "bad";
   const isWarning = level === "warning" ||
-    /refused|failed|limit|kicked|revoked|cancelled|expired/.test(event);
+    /refused|failed|limit|kicked|revoked|cancelled|expired|reused/.test(event);
   return isWarning ? "warn" : "muted";
 }

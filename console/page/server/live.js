@@ -29,6 +29,8 @@ export class ServerLive extends Live {
   seconds = new Seconds();
   /** The state of the processes, oldest first. @type {Sample[]} */
   samples = [];
+  /** How often the sign-ins of programs have changed, or may have. */
+  signInChanges = 0;
   /** When the page began to count, in milliseconds since 1970. */
   openedAt = Date.now();
   /** Of all offices. */
@@ -83,6 +85,7 @@ export class ServerLive extends Live {
     if (event === "open") {
       if (!data["missed"]) return;
       this.#calls.forgetPending();
+      this.signInChanges++;
     }
     const entry = { key: ++this.#keys, at, event, data };
     this.log.push(entry);
@@ -92,7 +95,8 @@ export class ServerLive extends Live {
     const office = data["office"];
     const pulse = office === undefined ? undefined : this.#pulseFor(office);
     if (pulse) pulse.last = entry;
-    if (event === "call_began") this.#calls.began(at, data);
+    if (/^(sign_in_allowed|grant_ended)$/.test(event)) this.signInChanges++;
+    else if (event === "call_began") this.#calls.began(at, data);
     else if (event === "call_waiting") this.#calls.waits(data);
     else if (event === "call_ended") {
       this.#calls.ended(at, data);

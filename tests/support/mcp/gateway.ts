@@ -172,8 +172,8 @@ export async function startGateway(
     agent: { ...auth(GATEWAY_KEYS.ann), ...connections.agent },
     server: {
       ...(keys && { authenticator: gatewayKeys() }),
-      ...server,
       gateway: mcpGateway(gateway),
+      ...server,
     },
   });
   await office.agent.leave();

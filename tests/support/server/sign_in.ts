@@ -88,25 +88,12 @@ export interface Visit {
   readonly later?: boolean;
 }
 
-/** A sign-in before a test. */
-export class SignInBench {
-  readonly host: TestHost;
-  readonly app = new Hono<SmcpEnv>();
-  readonly signIn: SignIn;
+/** What a program and a browser do at a sign-in. */
+export abstract class SignInVisitor {
+  /** The URL of the Server. */
+  abstract readonly issuer: string;
 
-  constructor(
-    options: SignInOptions = {},
-    host: TestHost = new TestHost(),
-    hasKeys = true,
-  ) {
-    this.host = host;
-    this.signIn = signIn(options)(host.parts(hasKeys));
-    this.signIn.mount(this.app);
-  }
-
-  request(path: string, init?: RequestInit): Promise<Response> {
-    return Promise.resolve(this.app.request(`${ISSUER}${path}`, init));
-  }
+  abstract request(path: string, init?: RequestInit): Promise<Response>;
 
   post(
     path: string,
@@ -142,7 +129,7 @@ export class SignInBench {
       redirect_uri: client.redirect,
       code_challenge: sha256(verifier, "base64url"),
       code_challenge_method: "S256",
-      resource: `${ISSUER}/mcp/home`,
+      resource: `${this.issuer}/mcp/home`,
       state: "s+1 /ü",
       ...over,
     };
@@ -217,6 +204,29 @@ export class SignInBench {
       ...over,
     });
   }
+}
+
+/** A sign-in before a test. */
+export class SignInBench extends SignInVisitor {
+  readonly issuer = ISSUER;
+  readonly host: TestHost;
+  readonly app = new Hono<SmcpEnv>();
+  readonly signIn: SignIn;
+
+  constructor(
+    options: SignInOptions = {},
+    host: TestHost = new TestHost(),
+    hasKeys = true,
+  ) {
+    super();
+    this.host = host;
+    this.signIn = signIn(options)(host.parts(hasKeys));
+    this.signIn.mount(this.app);
+  }
+
+  override request(path: string, init?: RequestInit): Promise<Response> {
+    return Promise.resolve(this.app.request(`${ISSUER}${path}`, init));
+  }
 
   /** Whom a token lets in at an office, or why not. */
   async admit(token: string, office?: string): Promise<string> {
@@ -228,13 +238,13 @@ export class SignInBench {
 
 /** A page that the browser shows. */
 export class TestPage {
-  readonly #bench: SignInBench;
+  readonly #bench: SignInVisitor;
   readonly answer: Response;
   readonly text: string;
   readonly cookie: string;
 
   constructor(
-    bench: SignInBench,
+    bench: SignInVisitor,
     answer: Response,
     text: string,
     cookie: string,
@@ -278,7 +288,7 @@ export class TestPage {
     for (const at of ticked) form.append("computer", String(at));
     const answer = await this.#bench.post("/authorize", form, {
       cookie: this.cookie,
-      origin: ISSUER,
+      origin: this.#bench.issuer,
       "sec-fetch-site": "same-origin",
       ...headers,
     });

@@ -74,6 +74,7 @@ Deno.test("events of every kind are sentences, and those that need an operator s
   const failed = { outcome: "timeout", ended_by: "agent" };
   const cancelled = { outcome: "cancelled", ended_by: "operator" };
   const asked = { ...data, tool: undefined, request: "client:get_tools" };
+  const program = { program: "Claude", principal: "key:me" };
   const rows: [event: string, data: object, sentence: string, tone: string][] =
     [
       ["joined", calm, "pc joined as Computer", "good"],
@@ -122,6 +123,32 @@ Deno.test("events of every kind are sentences, and those that need an operator s
         { address, limit: "events" },
         '10.0.0.1 exceeded the limit "events"',
         "warn",
+      ],
+      ["sign_in_allowed", program, "key:me let Claude in", "good"],
+      ["sign_in_denied", { program: "" }, "a program was not let in", "muted"],
+      [
+        "sign_in_refused",
+        { address, reason: "wrong key" },
+        "The sign-in of 10.0.0.1 was refused: wrong key",
+        "warn",
+      ],
+      [
+        "token_reused",
+        { ...program, token: "refresh token" },
+        "A refresh token of Claude was used twice: somebody may have stolen it",
+        "warn",
+      ],
+      [
+        "grant_ended",
+        { ...program, why: "expired" },
+        "The sign-in of Claude ended: expired",
+        "muted",
+      ],
+      [
+        "grant_ended",
+        { ...program, why: "operator", by: "key:ops", reason: "it is lost" },
+        "key:ops ended the sign-in of Claude: it is lost",
+        "muted",
       ],
       ["log", { level: "error", message: "full" }, "full", "bad"],
       ["of_a_later_server", {}, "of_a_later_server", "muted"],

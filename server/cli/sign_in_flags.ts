@@ -1,0 +1,119 @@
+/**
+ * The flags of sign-in: their options, what they need beside them, and the sign-in that they make.
+ *
+ * @module
+ */
+import type { Option } from "commander";
+import { option as flag } from "../../cli/flags.ts";
+import { orUsageError, UsageError } from "../../cli/run.ts";
+import { isLoopback } from "../../shared/loopback.ts";
+import { isSafeIssuer } from "../doors/sign_in_host.ts";
+import type { SmcpServerOptions } from "../options.ts";
+
+/** The values of the options. */
+export interface SignInFlags {
+  readonly signIn?: boolean;
+  readonly signInFile?: string;
+  readonly signInRedirect?: readonly string[];
+}
+
+/** Creates the options. */
+export const signInOptions = (): Option[] => [
+  flag(
+    "--sign-in",
+    "let people sign in to MCP in a browser with a key of theirs, for programs that take a URL and no key; implies --mcp, and needs --public-url unless it is for this machine alone",
+  ),
+  flag(
+    "--sign-in-file <file>",
+    "keep sign-ins in this file, of SQLite (default: in memory, so that a restart ends them; with --cluster, in Redis)",
+  ),
+  flag(
+    "--sign-in-redirect <list>",
+    "further redirect URIs of programs, such as myapp://callback",
+  ).argParser((text) => text.split(",").map((part) => part.trim())),
+];
+
+/** What the flags of sign-in depend on. */
+interface Surroundings extends SignInFlags {
+  readonly host: string;
+  readonly publicUrl?: string;
+  readonly apiKeys?: string;
+  readonly jwtIssuer?: string;
+  /** Whether there is another server with the same offices. */
+  readonly isClustered: boolean;
+  /** Whether clients are authenticated by JWT. */
+  readonly hasJwt: boolean;
+}
+
+/** @throws {UsageError} for flags that contradict each other, or do nothing */
+export function checkSignIn(flags: Surroundings): void {
+  const problem = flags.signIn ? problemOf(flags) : idleOf(flags);
+  if (problem !== undefined) throw new UsageError(problem);
+}
+
+function idleOf(
+  { signInFile, signInRedirect }: SignInFlags,
+): string | undefined {
+  const name = signInFile !== undefined
+    ? "--sign-in-file"
+    : signInRedirect && "--sign-in-redirect";
+  return name && `${name} does nothing without --sign-in`;
+}
+
+function problemOf(flags: Surroundings): string | undefined {
+  const { host, publicUrl, apiKeys, signInFile, isClustered } = flags;
+  if (flags.jwtIssuer !== undefined) {
+    return "only one of --sign-in and --jwt-issuer can be given: a program asks one issuer";
+  }
+  if (signInFile !== undefined && isClustered) {
+    return "--sign-in-file cannot be given with --cluster, where sign-ins are in Redis";
+  }
+  if (publicUrl !== undefined && !isSafeIssuer(publicUrl)) {
+    return `--sign-in needs https, since tokens could be read in transit: give --public-url an https:// URL, or leave it out on this machine`;
+  }
+  if (publicUrl === undefined && !isLoopback(host)) {
+    return `--sign-in needs to know its URL on ${host}: give --public-url https://…, or leave out --host`;
+  }
+  if (apiKeys) return undefined;
+  if (flags.hasJwt) {
+    return "--sign-in needs --api-keys: a person cannot sign in with a JWT";
+  }
+  return publicUrl === undefined || isLocal(publicUrl)
+    ? undefined
+    : "--sign-in needs --api-keys with --public-url: without keys, anyone who reaches the page could let programs in";
+}
+
+const isLocal = (url: string): boolean => isLoopback(new URL(url).hostname);
+
+/** For the log, where nobody needs a key. */
+export const NO_KEYS_WARNING =
+  "--sign-in without --api-keys: whoever uses this machine can let programs in, with one button";
+
+/**
+ * Makes the sign-in, if the flags ask for it; only then loads its code.
+ *
+ * @throws {UsageError} for a redirect URI that cannot be one
+ * @throws {Error} for a file that cannot keep sign-ins
+ */
+export async function loadSignIn(
+  { signIn: isOn, signInFile, signInRedirect }: SignInFlags,
+): Promise<Pick<SmcpServerOptions, "signIn">> {
+  if (!isOn) return {};
+  const { signIn } = await import("../sign_in/mod.ts");
+  const store = signInFile === undefined
+    ? undefined
+    : await openFile(signInFile);
+  return {
+    signIn: orUsageError(() =>
+      signIn({
+        ...(store && { store }),
+        ...(signInRedirect && { redirects: signInRedirect }),
+      })
+    ),
+  };
+}
+
+async function openFile(file: string) {
+  const { sqliteStore } = await import("../sign_in/sqlite_store.ts");
+  return await sqliteStore(file);
+}

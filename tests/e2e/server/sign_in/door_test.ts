@@ -1,0 +1,480 @@
+import {
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { createServer } from "node:http";
+import { mcpGateway } from "@a2c-smcp/mcp";
+import { type ApiKey, createMetrics, createSmcpServer } from "@a2c-smcp/server";
+import { signIn } from "@a2c-smcp/server/sign-in";
+import { deno } from "../../../../server/fetch/deno.ts";
+import { captureLog } from "../../../support/log_capture.ts";
+import {
+  agentAt,
+  callEcho,
+  GATEWAY_KEYS,
+} from "../../../support/mcp/gateway.ts";
+import {
+  INITIALIZE,
+  LIST_TOOLS,
+  modernRequest,
+  post,
+} from "../../../support/mcp/post.ts";
+import {
+  bearer,
+  KEYS,
+  SignedInServer,
+} from "../../../support/server/signed_in_server.ts";
+import { connectRaw } from "../../../support/wire/raw_client.ts";
+
+const LIST = modernRequest("tools/list");
+
+Deno.test("a Server with a sign-in asks for a token at each path of its gateway, whatever the method", async () => {
+  await using server = await SignedInServer.start();
+  for (const path of ["/mcp/north", "/mcp", "/mcp/", "/mcp/other%20one"]) {
+    for (const method of ["GET", "POST", "DELETE", "PUT", "OPTIONS"]) {
+      const body = method === "POST" ? INITIALIZE : "";
+      const none = await post(server.url + path, { method, body });
+      assertEquals(none.status, 401, `${method} ${path}`);
+      const metadata = `${server.url}/.well-known/oauth-protected-resource${
+        path.replace(/\/$/, "")
+      }`;
+      assertEquals(
+        none.headers["www-authenticate"],
+        `Bearer resource_metadata="${metadata}", scope="office"`,
+      );
+      const wrong = await post(server.url + path, {
+        method,
+        body,
+        headers: bearer("nonsense"),
+      });
+      assertEquals(wrong.status, 401);
+      assertEquals(
+        wrong.headers["www-authenticate"],
+        `Bearer error="invalid_token", resource_metadata="${metadata}", scope="office"`,
+      );
+      const described = await (await fetch(metadata)).json();
+      assertEquals(described.resource, server.url + path.replace(/\/$/, ""));
+      assertEquals(described.authorization_servers, [server.url]);
+    }
+  }
+});
+
+Deno.test("a Server with a sign-in serves its token at the office, and keys beside it", async () => {
+  await using server = await SignedInServer.start();
+  const { as } = await server.token();
+  const url = server.gateway.url;
+  for (const headers of [as, { "x-api-key": GATEWAY_KEYS.bob }]) {
+    const listed = await post(url, {
+      ...LIST,
+      headers: { ...LIST.headers, ...headers },
+    });
+    assertEquals(listed.status, 200, listed.body);
+    assertStringIncludes(listed.body, "pc__echo");
+  }
+});
+
+Deno.test("a token for the gateway's path has its office in it; a key there gets a hint", async () => {
+  await using server = await SignedInServer.start();
+  const { as } = await server.token({ office: "north" }, "/mcp");
+  for (const path of ["/mcp", "/mcp/", "/mcp?tools=all"]) {
+    const listed = await post(server.url + path, {
+      ...LIST,
+      headers: { ...LIST.headers, ...as },
+    });
+    assertEquals(listed.status, 200, listed.body);
+    assertStringIncludes(listed.body, "pc__echo");
+  }
+  const hinted = await post(`${server.url}/mcp`, {
+    ...LIST,
+    headers: { ...LIST.headers, "x-api-key": GATEWAY_KEYS.ann },
+  });
+  assertEquals(hinted.status, 404);
+  assertMatch(hinted.body, /name the office, as in \/mcp\/OFFICE/);
+});
+
+Deno.test("sign-in #13: a token is good at the one resource that it was asked for", async () => {
+  await using server = await SignedInServer.start();
+  await using other = await SignedInServer.start();
+  const north = await server.token();
+  const bare = await server.token({ office: "north" }, "/mcp");
+  const team = await server.token({ later: true }, "/mcp/no*");
+  const status = async (url: string, { as }: typeof north) =>
+    (await post(url, { ...LIST, headers: { ...LIST.headers, ...as } })).status;
+  assertEquals(await status(`${server.url}/mcp/north`, north), 200);
+  for (const path of ["/mcp/lab", "/mcp", "/mcp/North", "/mcp/north/"]) {
+    assertEquals(await status(server.url + path, north) === 200, false, path);
+  }
+  // The same name in another spelling is the same office.
+  assertEquals(await status(`${server.url}/mcp/n%6Frth`, north), 200);
+  for (const path of ["/mcp/north", "/mcp/lab"]) {
+    assertEquals(await status(server.url + path, bare), 401, path);
+  }
+  // An office may have a name that is a pattern elsewhere.
+  assertEquals(await status(`${server.url}/mcp/north`, team), 401);
+  assertEquals(await status(`${server.url}/mcp/no*`, team), 200);
+  assertEquals(await status(`${other.url}/mcp/north`, north), 401);
+});
+
+Deno.test("sign-in #14: a token opens no Socket.IO, no metrics and no operator API", async () => {
+  await using server = await SignedInServer.start({
+    server: { metrics: createMetrics() },
+  });
+  const { access_token: token, as } = await server.token();
+  for (const auth of [{ token }, { api_key: token }]) {
+    const error = await assertRejects(() => connectRaw(server.url, { auth }));
+    assertStringIncludes(String(error), "Authentication failed");
+  }
+  for (
+    const path of [
+      "/metrics",
+      "/operator/v1/status",
+      "/operator/v1/grants",
+      "/smcp/?EIO=4&transport=polling&a2c_version=0.2.0",
+    ]
+  ) {
+    const answer = await fetch(server.url + path, { headers: as });
+    const text = await answer.text();
+    // Engine.IO opens its connection before it authenticates.
+    if (path.startsWith("/smcp/")) continue;
+    assertEquals(answer.status, 401, `${path}: ${text}`);
+  }
+  const asKey = await post(server.gateway.url, {
+    ...LIST,
+    headers: { ...LIST.headers, "x-api-key": token },
+  });
+  assertEquals(asKey.status, 401);
+});
+
+/** Opens a session with a stream for what is notified; returns what reads it to its end. */
+async function openStream(
+  server: SignedInServer,
+  headers: Readonly<Record<string, string>>,
+) {
+  const opened = await post(server.gateway.url, { headers, body: INITIALIZE });
+  assertEquals(opened.status, 200, opened.body);
+  const session = String(opened.headers["mcp-session-id"]);
+  const left = new AbortController();
+  const stream = await fetch(server.gateway.url, {
+    signal: left.signal,
+    headers: {
+      ...headers,
+      "mcp-session-id": session,
+      accept: "text/event-stream",
+    },
+  });
+  assertEquals(stream.status, 200);
+  const ended = stream.text().then(() => true, () => true);
+  return {
+    session,
+    ended,
+    async [Symbol.asyncDispose]() {
+      left.abort();
+      await ended;
+    },
+  };
+}
+
+/** What ends the sign-ins of a key. */
+const ENDS: Readonly<
+  Record<string, (server: SignedInServer) => Promise<unknown>>
+> = {
+  removed: (server) =>
+    server.replaceKeys(KEYS.filter(({ id }) => id !== "ann")),
+  "restricted to other offices": (server) =>
+    server.replaceKeys(changed({ offices: ["lab"] })),
+  "restricted to another role": (server) =>
+    server.replaceKeys(changed({ roles: ["computer"] })),
+  "made to expire": (server) =>
+    server.replaceKeys(changed({ expires: "2020-01-31T00:00:00Z" })),
+  replaced: (server) => server.replaceKeys(changed({ key: "another-key" })),
+  "revoked by an operator": async (server) => {
+    const answer = await fetch(`${server.url}/operator/v1/keys/revoke`, {
+      method: "POST",
+      headers: {
+        ...bearer("ops-key-0123456789"),
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ principal: "key:ann", reason: "lost" }),
+    });
+    assertEquals(await answer.json(), { done: 1 });
+  },
+};
+
+const changed = (change: Partial<ApiKey>): ApiKey[] =>
+  KEYS.map((key) => key.id === "ann" ? { ...key, ...change } : key);
+
+for (const [how, end] of Object.entries(ENDS)) {
+  Deno.test(`sign-in #33: a grant ends with its key, which is ${how}`, async () => {
+    using logged = captureLog();
+    await using server = await SignedInServer.start();
+    const tokens = await server.token();
+    await using stream = await openStream(server, tokens.as);
+    await end(server);
+    await stream.ended;
+    const refused = await post(server.gateway.url, {
+      ...LIST,
+      headers: { ...LIST.headers, ...tokens.as },
+    });
+    assertEquals(refused.status, 401);
+    assertStringIncludes(
+      String(refused.headers["www-authenticate"]),
+      'error="invalid_token"',
+    );
+    const renewed = await server.renew(tokens);
+    assertEquals(
+      await renewed.json().then(({ error }) => error),
+      "invalid_grant",
+    );
+    const lines = logged.audit.filter(({ event }) => event === "grant_ended");
+    assertEquals(lines.map(({ why, principal }) => [why, principal]), [
+      ["key", "key:ann"],
+    ]);
+  });
+}
+
+Deno.test("sign-in #33: other sign-ins stay when a key goes", async () => {
+  await using server = await SignedInServer.start();
+  const { as } = await server.token({ key: GATEWAY_KEYS.bob });
+  await using stream = await openStream(server, as);
+  await server.replaceKeys(KEYS.filter(({ id }) => id !== "ann"));
+  const listed = await post(server.gateway.url, {
+    ...LIST,
+    headers: { ...LIST.headers, ...as },
+  });
+  assertEquals(listed.status, 200);
+  let hasEnded = false;
+  void stream.ended.then(() => hasEnded = true);
+  const again = await post(server.gateway.url, {
+    headers: { ...as, "mcp-session-id": stream.session },
+    body: LIST_TOOLS,
+  });
+  assertEquals([again.status, hasEnded], [200, false]);
+});
+
+Deno.test("sign-in #34: a revoked token ends its streams and its session, and no other", async () => {
+  await using server = await SignedInServer.start();
+  const first = await server.token();
+  const second = await server.token();
+  await using stream = await openStream(server, first.as);
+  await using other = await openStream(server, second.as);
+  const revoked = await server.post("/revoke", { token: first.refresh_token });
+  assertEquals([revoked.status, await revoked.text()], [200, ""]);
+  await stream.ended;
+  const answers = await Promise.all([
+    post(server.gateway.url, { headers: first.as, body: INITIALIZE }),
+    post(server.gateway.url, {
+      headers: { ...second.as, "mcp-session-id": other.session },
+      body: LIST_TOOLS,
+    }),
+  ]);
+  assertEquals(answers.map(({ status }) => status), [401, 200]);
+});
+
+Deno.test("sign-in #35: no header of a request changes what is told of the issuer", async () => {
+  const publicUrl = "https://smcp.example.com";
+  await using server = await SignedInServer.start({
+    server: { publicUrl, trustedProxies: 1 },
+  });
+  const forged = {
+    host: "evil.example",
+    "x-forwarded-host": "evil.example",
+    "x-forwarded-proto": "http",
+    "x-forwarded-port": "81",
+    forwarded: "host=evil.example;proto=http",
+  };
+  for (
+    const path of [
+      "/.well-known/oauth-authorization-server",
+      "/.well-known/openid-configuration",
+      "/.well-known/oauth-protected-resource/mcp/north",
+      "/.well-known/oauth-protected-resource/mcp",
+    ]
+  ) {
+    const { status, headers, body } = await post(server.url + path, {
+      method: "GET",
+      headers: forged,
+    });
+    assertEquals([status, headers["cache-control"]], [200, "no-store"], path);
+    assertEquals(body.includes("evil") || body.includes("http:"), false, body);
+    assertStringIncludes(body, publicUrl);
+  }
+  const asked = await post(server.gateway.url, { headers: forged });
+  assertEquals(
+    asked.headers["www-authenticate"],
+    `Bearer resource_metadata="${publicUrl}/.well-known/oauth-protected-resource/mcp/north", scope="office"`,
+  );
+});
+
+Deno.test("sign-in #35: over loopback its routes are for names of this machine, as all others", async () => {
+  await using server = await SignedInServer.start();
+  for (const path of ["/authorize", "/token", "/register", "/revoke"]) {
+    for (const method of ["GET", "POST"]) {
+      const answer = await post(server.url + path, {
+        method,
+        headers: { host: "evil.example" },
+      });
+      assertEquals(answer.status, 403, `${method} ${path}`);
+    }
+  }
+  const described = await post(
+    `${server.url}/.well-known/oauth-authorization-server`,
+    { method: "GET", headers: { host: "evil.example" } },
+  );
+  assertEquals(described.status, 403);
+});
+
+Deno.test("sign-in #36: a Server with a sign-in is reached by https, or by this machine alone", async () => {
+  const options = { gateway: mcpGateway(), signIn: signIn() };
+  const insecure = () =>
+    createSmcpServer({ ...options, publicUrl: "http://smcp.example.com" });
+  assertThrows(insecure, TypeError, "give an https:// URL, or leave it out");
+  for (const publicUrl of ["http://localhost:8787", "http://127.0.0.1:1/a"]) {
+    await using _ = createSmcpServer({ ...options, publicUrl });
+  }
+  await using server = createSmcpServer(options);
+  await assertRejects(
+    () => server.listen({ hostname: "0.0.0.0", insecure: true }),
+    TypeError,
+    "set publicUrl to the https:// URL by which clients reach the server, or listen on loopback alone",
+  );
+  assertThrows(
+    () => server.attach(createServer()),
+    TypeError,
+    "Cannot serve behind another server with signIn alone",
+  );
+  assertThrows(
+    () => createSmcpServer({ ...options, adapter: deno() }),
+    TypeError,
+    "set publicUrl",
+  );
+});
+
+Deno.test("createSmcpServer() takes a sign-in with a gateway, and as the only issuer", () => {
+  assertThrows(
+    () => createSmcpServer({ signIn: signIn() }),
+    TypeError,
+    "Cannot use signIn without gateway",
+  );
+  assertThrows(
+    () =>
+      createSmcpServer({
+        signIn: signIn(),
+        gateway: mcpGateway(),
+        authorizationServers: ["https://id.example.com"],
+      }),
+    TypeError,
+    "Cannot use both signIn and authorizationServers",
+  );
+});
+
+Deno.test("sign-in #39: the failures of some clients behind an address do not keep the others out", async () => {
+  await using server = await SignedInServer.start();
+  const tokens = await server.token();
+  const client = await server.register();
+  for (let i = 0; i < 30; i++) {
+    const wrong = await post(server.gateway.url, {
+      ...LIST,
+      headers: { ...LIST.headers, ...bearer(`nonsense-${i}`) },
+    });
+    assertEquals(wrong.status, 401);
+    const page = await server.openPage(server.ask(client).path);
+    await page.send({ key: `wrong-${i}` });
+  }
+  const listed = await post(server.gateway.url, {
+    ...LIST,
+    headers: { ...LIST.headers, ...tokens.as },
+  });
+  assertEquals(listed.status, 200);
+  const renewed = await server.renew(tokens);
+  assertEquals(renewed.status, 200, await renewed.text());
+});
+
+/** Counts the requests that the quick door answers, and those that go the long way. */
+function countedGateway(): {
+  readonly make: ReturnType<typeof mcpGateway>;
+  readonly counts: { quick: number; long: number };
+} {
+  const counts = { quick: 0, long: 0 };
+  const make: ReturnType<typeof mcpGateway> = (host) => {
+    const gateway = mcpGateway()(host);
+    const handle = gateway.handle.bind(gateway);
+    const answer = gateway.answer?.bind(gateway);
+    gateway.handle = (...asked) => {
+      counts.long++;
+      return handle(...asked);
+    };
+    gateway.answer = async (...asked) => {
+      const body = await answer?.(...asked);
+      if (body === undefined) counts.quick++;
+      return body;
+    };
+    return gateway;
+  };
+  return { make, counts };
+}
+
+Deno.test("the quick door answers calls with tokens, at an office and at the gateway's path", async () => {
+  const { make, counts } = countedGateway();
+  await using server = await SignedInServer.start({
+    server: { gateway: make },
+  });
+  const call = callEcho("hello");
+  const send = async (path: string, { as }: { readonly as: object }) => {
+    const { status, body } = await post(server.url + path, {
+      ...call,
+      headers: { ...call.headers, ...as },
+    });
+    assertEquals(status, 200, body);
+    assertStringIncludes(body, "hello");
+  };
+  const north = await server.token();
+  const bare = await server.token({ office: "north" }, "/mcp");
+  await send("/mcp/north", north); // the first one opens the office
+  counts.long = counts.quick = 0;
+  await send("/mcp/north", north);
+  await send("/mcp", bare);
+  await send("/mcp?tools=all", bare);
+  assertEquals(counts, { quick: 3, long: 0 });
+  const refused = await post(`${server.url}/mcp`, {
+    ...call,
+    headers: { ...call.headers, ...north.as },
+  });
+  assertEquals([refused.status, counts], [401, { quick: 3, long: 0 }]);
+});
+
+Deno.test("a taken seat does not look like a refused token", async () => {
+  await using server = await SignedInServer.start();
+  const { as } = await server.token();
+  const { ann } = GATEWAY_KEYS;
+  await using agent = await agentAt(server.url, { auth: { api_key: ann } });
+  await agent.join("north");
+  const opened = await post(server.gateway.url, {
+    headers: as,
+    body: INITIALIZE,
+  });
+  assertEquals(opened.status, 200, opened.body);
+  assertStringIncludes(opened.body, "No tools can be used now: The office");
+  const ask = async (
+    headers: Readonly<Record<string, string>>,
+    body: string,
+  ) => {
+    const asked = await post(server.gateway.url, {
+      headers: { ...as, ...headers },
+      body,
+    });
+    assertEquals(asked.status, 200, asked.body);
+    return asked.body;
+  };
+  const session = { "mcp-session-id": `${opened.headers["mcp-session-id"]}` };
+  assertStringIncludes(await ask(session, LIST_TOOLS), `"tools":[]`);
+  const call = callEcho("x");
+  assertStringIncludes(
+    await ask(call.headers, call.body),
+    "is in use by its Agent",
+  );
+  await agent.leave();
+  assertStringIncludes(await ask(LIST.headers, LIST.body), "pc__echo");
+});
