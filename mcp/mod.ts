@@ -41,7 +41,7 @@ import { abortable } from "../shared/async.ts";
 import { checkNames } from "../shared/checks.ts";
 import { loadPackages } from "../shared/packages.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
-import { CALLER_NAMES, type McpCaller } from "./http/caller.ts";
+import { CALLER_NAMES, type McpCaller } from "./caller.ts";
 import type { AgentProvider } from "./office/office_view.ts";
 import {
   type McpGatewayOptions,

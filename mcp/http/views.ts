@@ -8,7 +8,7 @@
  * @module
  */
 import { readBytes } from "./body.ts";
-import type { McpCaller } from "./caller.ts";
+import type { McpCaller } from "../caller.ts";
 import { HttpView } from "./http_view.ts";
 import { EventRoom } from "./kept_events.ts";
 import {
@@ -105,6 +105,12 @@ export class HttpViews {
   async refresh(): Promise<void> {
     const views = [this.#parts, ...this.#views.values()];
     await Promise.all(views.map(({ view }) => view.ready()));
+  }
+
+  /** Ends the sessions of a client. */
+  forget(caller: McpCaller): void {
+    this.#whole.forget(caller);
+    for (const { http } of this.#views.values()) http.forget(caller);
   }
 
   /** Cancels all that runs, and ends all streams and sessions. */

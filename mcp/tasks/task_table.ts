@@ -96,6 +96,15 @@ export class TaskTable {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Cancels and forgets all tasks of an owner, so that no later one of that name finds them. */
+  forget(owner: string): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.task.owner === owner) {
+        this.#drop(entry, "its credentials are not valid any more");
+      }
+    }
+  }
+
   /** Cancels all tasks, and forgets them. */
   close(): void {
     this.#listeners.clear();
@@ -122,9 +131,9 @@ export class TaskTable {
     }, entry.task.leftMs);
   }
 
-  #drop(entry: Entry): void {
+  #drop(entry: Entry, why = "its time is over"): void {
     const { task } = entry;
-    task.cancel("its time is over");
+    task.cancel(why);
     clearTimeout(entry.timer);
     this.#weighs(entry, 0);
     if (!this.#entries.delete(task.id)) return;
