@@ -57,19 +57,9 @@ const code = await runSmcp(process.argv.slice(2), {
     summary: "Serve the MCP servers of a configuration to agents here",
     load: async () => {
       const { runUp, upCommand } = await import("./computer/cli/up.ts");
-      const { createSmcpServer } = await import("./server/mod.ts");
-      const { limitsOfUp, loadCluster } = await import("./server/cli/serve.ts");
-      const createServer: CreateServer = async (
-        { mcp, clustering, operator, publicUrl },
-      ) =>
-        createSmcpServer({
-          protocol: "all",
-          operator,
-          limits: limitsOfUp(publicUrl, clustering),
-          ...(publicUrl !== undefined && { publicUrl }),
-          ...(mcp && { gateway: (await loadMcp())() }),
-          ...await loadCluster(clustering),
-        });
+      const { serverOfUp } = await import("./server/cli/up_server.ts");
+      const createServer: CreateServer = (settings) =>
+        serverOfUp(settings, loadMcp);
       return {
         run: (args) => runUp(createServer, args),
         make: () => upCommand(createServer),

@@ -64,11 +64,15 @@ export const readName =
     );
   };
 
-/** Creates the option for the URL by which clients reach a Server. */
-export const publicUrlOption = (): Option =>
+/**
+ * Creates the option for the URL by which clients reach a Server.
+ *
+ * @param effect the rest of its description
+ */
+export const publicUrlOption = (effect = ""): Option =>
   option(
     "--public-url <url>",
-    "the URL by which clients reach the Server through a proxy or tunnel, such as https://smcp.example.com: links and OAuth metadata have it, and requests may be for its host",
+    `the URL by which clients reach the Server through a proxy or tunnel, such as https://smcp.example.com: links and OAuth metadata have it, and requests may be for its host${effect}`,
   ).argParser((text) =>
     orUsageError(() => readPublicUrl(text, "--public-url (SMCP_PUBLIC_URL)"))
   );

@@ -73,6 +73,19 @@ export function apiKeys(keys: readonly ApiKey[]): Authenticator {
   return new ApiKeyAuthenticator(keys);
 }
 
+/**
+ * Makes a random key.
+ *
+ * @returns the key for its holder, and what a file keeps, from which it cannot be read back
+ */
+export function newApiKey(
+  { id, ...rights }: Omit<ApiKey, "key">,
+): { readonly text: string; readonly entry: ApiKey } {
+  const text = randomBytes(32).toString("hex");
+  const hash = hexOf(sha256(text));
+  return { text, entry: { id, key: `sha256:${hash}`, ...rights } };
+}
+
 /** A key as it is compared. */
 interface KnownKey {
   /** The HMAC of the SHA-256 of the key. */

@@ -333,8 +333,6 @@ function origins(text: string): Origins {
 
 /** The checked flags of the command line, with the settings that only the environment has. */
 export interface Settings extends ServerFlags {
-  /** Whether MCP is served, which a sign-in is for. */
-  readonly mcp: boolean;
   /** Whether metrics are collected, for whatever port. */
   readonly metrics: boolean;
   /** The shared secret of JWTs. */
@@ -358,8 +356,8 @@ export function readSettings(
   env: Readonly<Record<string, string | undefined>>,
 ): Settings {
   const { tlsCert, tlsKey, tlsClientCa, jwtKey, jwtJwksUrl } = flags;
-  const { mcpIdleSeconds, metrics, metricsPort } = flags;
-  const mcp = flags.mcp === true || flags.signIn === true;
+  const { mcpIdleSeconds, metrics, metricsPort, signIn } = flags;
+  const mcp = flags.mcp ?? signIn;
   const jwtSecret = env[JWT_SECRET];
   const clustering = readCluster(flags, env);
   const hasTls = (tlsCert ?? tlsKey ?? tlsClientCa) !== undefined;
@@ -380,7 +378,7 @@ export function readSettings(
   }
   return {
     ...flags,
-    mcp,
+    ...(mcp && { mcp }),
     metrics: metrics === true || metricsPort !== undefined,
     ...(jwtSecret && { jwtSecret }),
     ...(clustering && { clustering }),

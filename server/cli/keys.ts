@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
 import {
   fileErrorCode,
@@ -16,7 +15,12 @@ import { print as printLine, printError, printJson } from "../../cli/print.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import type * as z from "../../protocol/schema.ts";
-import { type ApiKey, apiKeys, parseApiKeys } from "../auth/api_keys.ts";
+import {
+  type ApiKey,
+  apiKeys,
+  newApiKey,
+  parseApiKeys,
+} from "../auth/api_keys.ts";
 import { naming } from "./flags.ts";
 import {
   missingNodes,
@@ -54,17 +58,14 @@ interface KeyRevokeFlags extends OperatorFlags, Partial<KeysFlags> {
  */
 export async function keyAdd(id: string, flags: KeyAddFlags): Promise<void> {
   const { roles, offices, names, expires, json } = flags;
-  const key = randomBytes(32).toString("hex");
-  const hash = createHash("sha256").update(key).digest("hex");
-  const entry: ApiKey = {
+  const { text: key, entry } = newApiKey({
     id,
-    key: `sha256:${hash}`,
     ...(roles && { roles }),
     ...(offices && { offices }),
     ...(names && { names }),
     ...(expires !== undefined &&
       { expires: new Date(expires).toISOString() }),
-  };
+  });
   await changeKeys(flags, true, (keys) => {
     if (keys.some((each) => each.id === id)) {
       throw new UsageError(

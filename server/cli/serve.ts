@@ -20,7 +20,6 @@ import { naming, optionsOf, readText, type Settings } from "./flags.ts";
 import { type Logging, startLogging } from "./logging.ts";
 import { loadSignIn, NO_KEYS_WARNING } from "./sign_in_flags.ts";
 import { isLoopback } from "../../shared/loopback.ts";
-import type { Limits } from "../limits/limits.ts";
 import { clearText, exposure } from "../http/host_rule.ts";
 import { type TlsOptions, toHttpsOptions } from "../http/listen.ts";
 import { createSmcpServer, type SmcpServer } from "../mod.ts";
@@ -382,15 +381,3 @@ export async function loadCluster(
     throw new UsageError(error.message, { cause: error });
   }
 }
-
-/**
- * Returns the limits of `smcp up`, which listens on the loopback address: without a public URL and a cluster all
- * events are of this machine's user, who may send as many as he likes.
- */
-export const limitsOfUp = (
-  publicUrl: string | undefined,
-  clustering: ClusterSettings | undefined,
-): Partial<Limits> =>
-  publicUrl === undefined && clustering === undefined
-    ? { eventsPerSecond: Infinity }
-    : {};

@@ -62,7 +62,7 @@ function idleOf(
 
 function problemOf(flags: Surroundings): string | undefined {
   const { host, publicUrl, apiKeys, signInFile, isClustered } = flags;
-  if (flags.jwtIssuer !== undefined) {
+  if (flags.jwtIssuer) {
     return "only one of --sign-in and --jwt-issuer can be given: a program asks one issuer";
   }
   if (signInFile !== undefined && isClustered) {

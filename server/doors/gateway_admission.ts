@@ -12,6 +12,7 @@ import { SHARE_SEAT } from "../../protocol/shared_seat.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import type { Refused } from "../auth/authenticator.ts";
 import { addressOf, type RequestKind } from "../limits/limits.ts";
+import { failure, log } from "../shared/log.ts";
 import { shuttingDown, unauthorized } from "../shared/payload.ts";
 import {
   type Exchange,
@@ -149,7 +150,7 @@ export class GatewayAdmission {
     const { signIn } = this.#parts;
     const token = signIn && bearerToken(incoming.headers.authorization);
     if (token === undefined) return undefined;
-    const verdict = await signIn?.admit(token, office);
+    const verdict = await signIn?.admit(token, office)?.catch(unjudged);
     if (verdict === undefined) return undefined;
     if ("refused" in verdict) {
       return this.#refuse(verdict, incoming, office, address);
@@ -226,6 +227,20 @@ export class GatewayAdmission {
     const path = `${this.#path}/${encodeURIComponent(office)}`;
     return resourceUrls(incoming, path, this.#parts);
   }
+}
+
+/**
+ * Answers where nothing can judge a token now: clients keep it, and try again.
+ *
+ * @throws {Response} always
+ */
+function unjudged(error: unknown): never {
+  log.error(
+    "Cannot judge a token of the sign-in: {reason}",
+    failure(error),
+  );
+  const why = "The server cannot judge tokens now; try again";
+  refuse(503, why, { "Retry-After": "1" });
 }
 
 /** Methods of MCP whose answers last as long as their clients wait for something else. */

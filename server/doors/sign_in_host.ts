@@ -85,36 +85,37 @@ export interface SignInGateway {
 }
 
 /** Makes what a Server gives its sign-in. */
-export const newSignInHost = (
+export function newSignInHost(
   { path: gatewayPath, agentName, recheck }: SignInGateway,
   { issuer, proxies, authenticator, cluster, seats, ...parts }: HostParts,
-): SignInHost => ({
-  gatewayPath,
-  issuer: () => issuer.url,
-  proxies,
-  ...(authenticator && {
-    authenticate: async (sent) => await authenticator.authenticate(sent),
-    find: async (kept) => await authenticator.find?.(kept) ?? NOT_FOUND,
-  }),
-  ...(cluster?.signInStore && { store: cluster.signInStore.bind(cluster) }),
-  async computersOf(office) {
-    return (await membersOf(office, parts.offices))
-      .flatMap(({ role, name }) => role === "computer" ? [name] : [])
-      .sort();
-  },
-  async agentOf(office) {
-    if (seats?.holds(office)) return undefined;
-    const agent = (await membersOf(office, parts.offices))
-      .find(({ role }) => role === "agent")?.name;
-    // That of another node has the same name, and leaves when nothing needs it.
-    return agent === agentName ? undefined : agent;
-  },
-  recheck,
-  audit: parts.audit,
-});
-
-/** The answer of an authenticator that cannot find keys again, which then allow nothing. */
-const NOT_FOUND = { refused: "the authenticator cannot find keys again" };
+): SignInHost {
+  const find = authenticator?.find?.bind(authenticator);
+  const store = cluster?.signInStore?.bind(cluster);
+  return {
+    gatewayPath,
+    issuer: () => issuer.url,
+    proxies,
+    ...(authenticator && {
+      authenticate: async (sent) => await authenticator.authenticate(sent),
+    }),
+    ...(find && { find: async (kept) => await find(kept) }),
+    ...(store && { store }),
+    async computersOf(office) {
+      return (await membersOf(office, parts.offices))
+        .flatMap(({ role, name }) => role === "computer" ? [name] : [])
+        .sort();
+    },
+    async agentOf(office) {
+      if (seats?.holds(office)) return undefined;
+      const agent = (await membersOf(office, parts.offices))
+        .find(({ role }) => role === "agent")?.name;
+      // That of another node has the same name, and leaves when nothing needs it.
+      return agent === agentName ? undefined : agent;
+    },
+    recheck,
+    audit: parts.audit,
+  };
+}
 
 /** In whose name the sign-in asks who is in an office. */
 const VISITOR = "sign-in";

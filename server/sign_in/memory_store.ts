@@ -11,7 +11,7 @@ const MAX_CODES = 10_000;
 
 /** Keeps all in memory. */
 class MemoryStore implements SignInStore {
-  readonly #secret: Uint8Array<ArrayBuffer>;
+  readonly #secret = readSecret(newSecret());
   readonly #codes = new Map<string, PendingCode>();
   readonly #used = new Map<string, { readonly id: string; until: number }>();
   readonly #grants = new Map<
@@ -19,10 +19,6 @@ class MemoryStore implements SignInStore {
     { readonly grant: Grant; usedAt: number }
   >();
   readonly #touches = new Touches();
-
-  constructor(secret: Uint8Array<ArrayBuffer>) {
-    this.#secret = secret;
-  }
 
   secret(): Promise<Uint8Array<ArrayBuffer>> {
     return Promise.resolve(this.#secret);
@@ -97,14 +93,8 @@ class MemoryStore implements SignInStore {
   }
 }
 
-/**
- * Makes a store that lasts as long as the process: grants end with it.
- *
- * @param secret of all seals, at least 32 random bytes in hexadecimal or base64url; random by default
- * @throws {TypeError} for a secret that is none
- */
-export const memoryStore = (secret: string = newSecret()): SignInStore =>
-  new MemoryStore(readSecret(secret));
+/** Makes a store that lasts as long as the process: grants end with it. */
+export const memoryStore = (): SignInStore => new MemoryStore();
 
 const isOver = (time: number): boolean => time <= Date.now();
 

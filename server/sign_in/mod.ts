@@ -22,6 +22,7 @@ import type { StartSignIn } from "../doors/sign_in.ts";
 import type { FetchDocument } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
 import { checkRedirects } from "./redirects.ts";
+import { readSecret } from "./secret.ts";
 import { ServerSignIn } from "./sign_in.ts";
 
 export type {
@@ -42,6 +43,7 @@ export type {
   UsedGrant,
 } from "./grant.ts";
 export { memoryStore } from "./memory_store.ts";
+export { sqliteStore } from "./sqlite_store.ts";
 
 /** Options of {@linkcode signIn}. */
 export interface SignInOptions {
@@ -50,6 +52,11 @@ export interface SignInOptions {
    * otherwise the memory of the process, with which all grants end.
    */
   store?: SignInStore;
+  /**
+   * The secret of all tokens, at least 32 random bytes in hexadecimal or base64url, such as of the variable
+   * `SMCP_SIGN_IN_SECRET`; default one that the store makes and keeps. Another one ends all sign-ins.
+   */
+  secret?: string;
   /** Redirect URIs of programs that the rules leave out, such as `"myapp://callback"`; default none. */
   redirects?: readonly string[];
   /**
@@ -61,6 +68,7 @@ export interface SignInOptions {
 
 const OPTION_NAMES = {
   store: true,
+  secret: true,
   redirects: true,
   fetchDocument: true,
 } satisfies NamesOf<SignInOptions>;
@@ -68,11 +76,16 @@ const OPTION_NAMES = {
 /**
  * Makes the option `signIn` of a Server.
  *
- * @throws {TypeError} for a misspelled option, and a redirect URI that cannot be one
+ * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI that cannot
+ * be one
  */
 export function signIn(options: SignInOptions = {}): StartSignIn {
   checkNames(options, OPTION_NAMES, "signIn()");
   const { store, redirects = [], fetchDocument } = options;
   checkRedirects(redirects);
-  return (host) => new ServerSignIn(host, { store, redirects, fetchDocument });
+  const secret = options.secret === undefined
+    ? undefined
+    : readSecret(options.secret);
+  const setup = { store, secret, redirects, fetchDocument };
+  return (host) => new ServerSignIn(host, setup);
 }

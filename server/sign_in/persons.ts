@@ -7,6 +7,7 @@
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import type { Refused } from "../auth/authenticator.ts";
 import type { SignInHost } from "../doors/sign_in.ts";
+import { isLoopbackName } from "../../shared/loopback.ts";
 import { checkGatewayUse } from "../shared/identity.ts";
 import type { Allower } from "./grant.ts";
 import type { Parameters } from "./oauth.ts";
@@ -35,10 +36,16 @@ export interface Persons {
 export class KeyHolders implements Persons {
   readonly asksKey = true;
   readonly refusal = "This key cannot be used for this office.";
-  readonly #host: Required<Pick<SignInHost, "authenticate" | "find">>;
+  readonly #authenticate: NonNullable<SignInHost["authenticate"]>;
+  readonly #find: SignInHost["find"];
 
-  constructor(host: Required<Pick<SignInHost, "authenticate" | "find">>) {
-    this.#host = host;
+  /** @param find absent where the Server cannot find keys again, so that none of them counts */
+  constructor(
+    authenticate: NonNullable<SignInHost["authenticate"]>,
+    find: SignInHost["find"],
+  ) {
+    this.#authenticate = authenticate;
+    this.#find = find;
   }
 
   async find(
@@ -49,7 +56,7 @@ export class KeyHolders implements Persons {
     const key = form.get("key")?.trim() ?? "";
     // Where API keys alone are looked for: a JWT would end within the hour.
     const headers = { [API_KEY_HEADER]: key };
-    const found = await this.#host.authenticate({ headers, auth: {}, address });
+    const found = await this.#authenticate({ headers, auth: {}, address });
     if ("refused" in found) return found;
     const forbidden = checkGatewayUse(found, office, Date.now());
     if (forbidden !== undefined) return { refused: forbidden };
@@ -63,8 +70,8 @@ export class KeyHolders implements Persons {
 
   async mayStill(by: Allower, office: string): Promise<boolean> {
     const { principal, keySha256: sha256 = "" } = by;
-    const found = await this.#host.find({ principal, sha256 });
-    return "principal" in found &&
+    const found = await this.#find?.({ principal, sha256 });
+    return found !== undefined && "principal" in found &&
       checkGatewayUse(found, office, Date.now()) === undefined;
   }
 }
@@ -73,6 +80,18 @@ export class KeyHolders implements Persons {
 export class AnyPerson implements Persons {
   readonly asksKey = false;
   readonly refusal = "There is no office of this name.";
+
+  /**
+   * @param issuer absent where it is on loopback, and not known yet
+   * @throws {TypeError} where others than this machine's users can reach it
+   */
+  constructor(issuer: string | undefined) {
+    const { hostname = "localhost" } = URL.parse(issuer ?? "") ?? {};
+    if (isLoopbackName(hostname)) return;
+    throw new TypeError(
+      "Cannot use signIn at a public URL without authenticator, since whoever reaches the page could let programs in: set authenticator, such as apiKeys(), or listen on loopback alone",
+    );
+  }
 
   find(): Promise<Person> {
     return Promise.resolve({ by: { principal: "sign-in" } });

@@ -16,6 +16,7 @@ import type {
 } from "../doors/sign_in.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import type { Identity } from "../shared/identity.ts";
+import { failure, log } from "../shared/log.ts";
 import { AuthorizeEndpoint } from "./authorize.ts";
 import { Clients, type FetchDocument, registerClient } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
@@ -38,9 +39,22 @@ import { Tries } from "./tries.ts";
 export interface SignInSetup {
   /** Keeps grants and codes; absent for that of all nodes, or the memory of this process. */
   readonly store: SignInStore | undefined;
+  /** Seals all; absent for that of the store. */
+  readonly secret: Uint8Array<ArrayBuffer> | undefined;
   /** Redirect URIs that are allowed besides. */
   readonly redirects: readonly string[];
   readonly fetchDocument: FetchDocument | undefined;
+}
+
+/** Answers where something fails, such as the store: the same request may succeed later. */
+function toFailure(error: Error): Response {
+  log.error("A request of the sign-in failed: {reason}", failure(error));
+  const fault = {
+    error: "temporarily_unavailable",
+    error_description: "the server cannot answer now; try again",
+  };
+  const headers = { ...NO_STORE, "Retry-After": "1" };
+  return Response.json(fault, { status: 503, headers });
 }
 
 /** The sign-in of a Server. */
@@ -102,6 +116,7 @@ export class ServerSignIn implements SignIn {
       "/revoke",
     ];
     for (const place of places) app.use(place, open);
+    app.onError(toFailure);
     mountMetadata(app, this.#resources, this.#host);
     const parts = {
       ...this.#parts,
@@ -159,15 +174,15 @@ export class ServerSignIn implements SignIn {
   }
 
   async #readSecret(): Promise<Seals> {
-    const store = await this.store();
-    return await Seals.of(await store.secret());
+    const own = this.#setup.secret;
+    return await Seals.of(own ?? await (await this.store()).secret());
   }
 
   #persons(): Persons {
-    const { authenticate, find } = this.#host;
-    return authenticate && find
-      ? new KeyHolders({ authenticate, find })
-      : new AnyPerson();
+    const { authenticate, find, issuer } = this.#host;
+    return authenticate === undefined
+      ? new AnyPerson(issuer())
+      : new KeyHolders(authenticate, find);
   }
 
   /** Registers a program, of which nothing is kept (RFC 7591). */

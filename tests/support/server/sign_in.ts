@@ -131,6 +131,7 @@ export abstract class SignInVisitor {
       code_challenge_method: "S256",
       resource: `${this.issuer}/mcp/home`,
       state: "s+1 /ü",
+      scope: "office offline_access",
       ...over,
     };
     const query = new URLSearchParams();
@@ -208,7 +209,6 @@ export abstract class SignInVisitor {
 
 /** A sign-in before a test. */
 export class SignInBench extends SignInVisitor {
-  readonly issuer = ISSUER;
   readonly host: TestHost;
   readonly app = new Hono<SmcpEnv>();
   readonly signIn: SignIn;
@@ -224,8 +224,12 @@ export class SignInBench extends SignInVisitor {
     this.signIn.mount(this.app);
   }
 
+  override get issuer(): string {
+    return this.host.issuer ?? ISSUER;
+  }
+
   override request(path: string, init?: RequestInit): Promise<Response> {
-    return Promise.resolve(this.app.request(`${ISSUER}${path}`, init));
+    return Promise.resolve(this.app.request(`${this.issuer}${path}`, init));
   }
 
   /** Whom a token lets in at an office, or why not. */

@@ -3,7 +3,8 @@ import { setImmediate } from "node:timers";
 import { optionsOf } from "../../../server/cli/flags.ts";
 import { newLineBuffer } from "../../../server/cli/logging.ts";
 import { eventLine } from "../../../server/cli/operate.ts";
-import { limitsOfUp, loadSecurity } from "../../../server/cli/serve.ts";
+import { loadSecurity } from "../../../server/cli/serve.ts";
+import { limitsOfUp } from "../../../server/cli/up_server.ts";
 import type { SmcpServerOptions } from "../../../server/mod.ts";
 import {
   readSettings,
@@ -88,6 +89,30 @@ const FLAGS: readonly [line: string, Record<string, unknown>][] = [
   ["--protocol=0.1", { protocol: ["0.1"] }],
   ["--mcp", { mcp: true }],
   ["--mcp --mcp-idle-seconds=5", { mcp: true, mcpIdleSeconds: 5 }],
+  ["--sign-in --mcp-idle-seconds=5", {
+    signIn: true,
+    mcp: true,
+    mcpIdleSeconds: 5,
+  }],
+  [
+    "SMCP_SIGN_IN=1 --sign-in-file=s.sqlite --sign-in-redirect=my.app:/a,\tmy.app:/b",
+    {
+      signIn: true,
+      mcp: true,
+      signInFile: "s.sqlite",
+      signInRedirect: ["my.app:/a", "my.app:/b"],
+    },
+  ],
+  [
+    "--sign-in --host=0.0.0.0 --api-keys=k.json --public-url=https://a.example",
+    {
+      signIn: true,
+      mcp: true,
+      host: "0.0.0.0",
+      apiKeys: "k.json",
+      publicUrl: "https://a.example",
+    },
+  ],
   ["--trust-proxy", { trustProxy: 1 }],
   ["--trust-proxy --port=1", { trustProxy: 1, port: 1 }],
   ["--hosts=*", { hosts: "*" }],
@@ -244,6 +269,32 @@ const REFUSED: readonly [line: string, message?: string][] = [
     'Cannot use --public-url (SMCP_PUBLIC_URL): it has a user or a password; expected the URL by which clients reach the Server, such as "https://smcp.example.com"',
   ],
   ["--mcp-idle-seconds=5", "--mcp-idle-seconds does nothing without --mcp"],
+  ["--sign-in-file=f", "--sign-in-file does nothing without --sign-in"],
+  ["--sign-in-redirect=a", "--sign-in-redirect does nothing without --sign-in"],
+  [
+    "--sign-in --jwt-jwks-url=https://i.example --jwt-issuer=https://i.example",
+    "only one of --sign-in and --jwt-issuer can be given: a program asks one issuer",
+  ],
+  [
+    "--sign-in --jwt-key=k",
+    "--sign-in needs --api-keys: a person cannot sign in with a JWT",
+  ],
+  [
+    "--sign-in --api-keys=k --public-url=http://a.example",
+    "--sign-in needs https, since tokens could be read in transit: give --public-url an https:// URL, or leave it out on this machine",
+  ],
+  [
+    "--sign-in --api-keys=k --host=0.0.0.0",
+    "--sign-in needs to know its URL on 0.0.0.0: give --public-url https://…, or leave out --host",
+  ],
+  [
+    "--sign-in --public-url=https://a.example",
+    "--sign-in needs --api-keys with --public-url: without keys, anyone who reaches the page could let programs in",
+  ],
+  [
+    "--sign-in --api-keys=k --cluster=redis://h --sign-in-file=f",
+    "--sign-in-file cannot be given with --cluster, where sign-ins are in Redis",
+  ],
   ...["ca", "cert", "key", "name"].map((part): [string, string] => [
     `--cluster-${part}=x`,
     `--cluster-${part} does nothing without --cluster`,
