@@ -8,7 +8,7 @@
  * @module
  */
 import { repeatedId } from "../agent/call_tool.ts";
-import { type McpCaller } from "./caller.ts";
+import type { McpCaller } from "./caller.ts";
 import { refusal, untilEnd } from "./http/guards.ts";
 import { isForSeat, SeatDoor } from "./http/seat_door.ts";
 import type { HttpViews } from "./http/views.ts";

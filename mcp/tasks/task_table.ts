@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { type McpCaller } from "../caller.ts";
+import type { McpCaller } from "../caller.ts";
 import { ownerOf } from "../../shared/gateway.ts";
 import type { DescribedTask } from "./extension.ts";
 import { Task } from "./task.ts";
