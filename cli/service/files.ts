@@ -17,7 +17,7 @@ import {
 } from "../env_file.ts";
 import { madeBy, type ServiceName } from "./manager.ts";
 import { replaceFile } from "../../shared/bytes.ts";
-import { NETWORK_VARIABLES } from "../../shared/network_variables.ts";
+import { NETWORK_VARIABLES } from "../../shared/net/network_variables.ts";
 
 /** Where programs and files of a user are; a service has a small environment of its own. */
 const PLACES = [

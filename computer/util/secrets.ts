@@ -10,7 +10,7 @@ import type {
   MCPServerConfig,
   OAuthClientParameters,
 } from "../../protocol/mod.ts";
-import { NETWORK_VARIABLES } from "../../shared/network_variables.ts";
+import { NETWORK_VARIABLES } from "../../shared/net/network_variables.ts";
 
 /** Returns the secret values that are known so far. */
 type SecretSource = () => Iterable<string>;

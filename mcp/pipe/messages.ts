@@ -10,7 +10,7 @@ import {
 import {
   CREDENTIAL_REMEDIES,
   NETWORK_REMEDIES,
-} from "../../shared/remedies.ts";
+} from "../../shared/net/remedies.ts";
 import { messageOf } from "../tools/result.ts";
 
 /** Answers the messages of the program that has started the pipe. */

@@ -87,7 +87,7 @@ const isOff = () =>
     "Sign-in is off",
     "With it, programs such as claude.ai, ChatGPT and Claude Code use an office with nothing but a URL and a person's yes. Start the Server with:",
     command(
-      "smcp-server --mcp --sign-in --api-keys keys.json --public-url https://smcp.example.com",
+      "smcp-server --sign-in --api-keys keys.json --public-url https://smcp.example.com",
     ),
   );
 

@@ -96,6 +96,42 @@ const OFFICE: Prepared = {
   },
 };
 
+/** A Server with a program that signed in by the key "planner". */
+const SIGNED_IN: Prepared = {
+  because: "a program that signed in is an example",
+  make: async (given) => {
+    await given.machine.save(
+      "signed_in.ts",
+      `
+import { mcpGateway } from "@a2c-smcp/sdk/mcp";
+import { createSmcpServer } from "@a2c-smcp/sdk/server";
+import { memoryStore, signIn } from "@a2c-smcp/sdk/server/sign-in";
+const store = memoryStore();
+await store.putGrant({
+  id: "5f0c9a",
+  by: { principal: "key:planner" },
+  office: "team-a",
+  resource: "/mcp",
+  client: { id: "https://claude.ai/client", name: "Claude", host: "claude.ai" },
+  computers: { except: [] },
+  createdAt: Date.now(),
+  expiresAt: Date.now() + 86_400_000,
+  number: 0,
+  rotatedAt: [],
+}, "");
+const server = createSmcpServer({
+  operator: { token: "${KEYS.ops}" },
+  gateway: mcpGateway(),
+  signIn: signIn({ store }),
+});
+console.log("serving", (await server.listen({ port: 8787 })).url);
+`,
+    );
+    await given.serve("deno run -A signed_in.ts", /^serving /);
+    return { TOKEN: KEYS.ops };
+  },
+};
+
 /** The blocks of docs/operators.md and docs/console.md. */
 export const OPERATORS: readonly Scene[] = [
   {
@@ -170,6 +206,12 @@ export const OPERATORS: readonly Scene[] = [
   },
   {
     page,
+    has: "smcp-server --sign-in",
+    before: keys,
+    then: isReady(),
+  },
+  {
+    page,
     has: "smcp-server service install --print",
     prepared: SYSTEMD,
     before: keys,
@@ -204,7 +246,7 @@ export const OPERATORS: readonly Scene[] = [
   },
   {
     page: operating,
-    has: "export SMCP_TOKEN=$TOKEN",
+    has: "smcp-server offices\n",
     prepared: OFFICE,
     sees: {
       "smcp-server offices": /team-a/,
@@ -212,6 +254,16 @@ export const OPERATORS: readonly Scene[] = [
       "smcp-server calls": /42/,
       "smcp-server watch": /laptop/,
       "smcp-server cancel": /./,
+    },
+  },
+  {
+    page: operating,
+    has: "smcp-server grants\n",
+    prepared: SIGNED_IN,
+    sees: {
+      "smcp-server grants": /Claude/,
+      "grants --office": /"5f0c9a"/,
+      "grants end": /^ended: Claude/m,
     },
   },
   {

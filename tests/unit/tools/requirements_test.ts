@@ -223,6 +223,8 @@ const NUMBERED = [
   /\bstartHttpFixture\([^)]*[pP]ort/,
 ];
 
+const OWN_NETWORK =
+  "it runs in a network of its own, in which every port is free";
 const REFUSED = "another Server holds it, and it must be refused";
 
 /** Files with an intentional port number, and why no other process can have that port. */
@@ -230,8 +232,8 @@ const HELD: Readonly<Record<string, string>> = {
   "e2e/server/command_test.ts": REFUSED,
   "e2e/server/gate_test.ts": REFUSED,
   "e2e/server/hostile/log_reader_test.ts": REFUSED,
-  "pages/support/forward.ts":
-    "it runs in a network of its own, in which every port is free",
+  "pages/scenes/operators.ts": OWN_NETWORK,
+  "pages/support/forward.ts": OWN_NETWORK,
   "support/mcp/bridges.ts":
     "the benchmark alone starts these programs, which report no port that they choose",
   "unit/server/command_test.ts": "nothing is started",

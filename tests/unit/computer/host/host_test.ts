@@ -30,7 +30,7 @@ import {
   inheritedVariables,
   urlCredentials,
 } from "../../../../computer/util/secrets.ts";
-import { NETWORK_VARIABLES } from "../../../../shared/network_variables.ts";
+import { NETWORK_VARIABLES } from "../../../../shared/net/network_variables.ts";
 import { hostOf } from "../../../support/computer/host.ts";
 import { mcpTool } from "../../../support/computer/server_view.ts";
 import { scratch } from "../../../support/scratch.ts";
