@@ -14,6 +14,7 @@ import {
   type SmcpServerOptions,
 } from "../../../../server/mod.ts";
 import { captureLog } from "../../../support/log_capture.ts";
+import { signedIn, usedGrant } from "../../../support/server/grants.ts";
 import {
   nextRequest,
   operate,
@@ -263,7 +264,7 @@ Deno.test("members of several protocol versions are in one office, each with its
 });
 
 Deno.test("every answer and problem is as the OpenAPI document says", async () => {
-  await using office = await served();
+  await using office = await served(await signedIn([usedGrant()]));
   const { computer } = office;
   const { body: document } = await office.get("/openapi.json");
   assertEquals(document.openapi, "3.1.0");
@@ -299,6 +300,10 @@ Deno.test("every answer and problem is as the OpenAPI document says", async () =
     [400, kick, "/members/none/kick", { reson: reason }],
     [400, kick, "/members/none/kick", "not json"],
     [413, kick, "/members/none/kick", "x".repeat(20_000)],
+    [200, "/grants", "/grants?office=home"],
+    [400, "/grants/end", "/grants/end", { reason }],
+    [404, "/grants/end", "/grants/end", { id: "none", reason }],
+    [200, "/grants/end", "/grants/end", { office: "home", reason }],
     [404, "/keys/revoke", "/keys/revoke", { principal: "key:none", reason }],
     [400, "/offices/{office}/members", "/offices/%ED%A0%80/members"],
     [400, "/offices/{office}/calls", `${north}/calls?office=%ED%A0%80`],

@@ -7,6 +7,7 @@ import {
 import { apiKeys, type SmcpServerOptions } from "../../../../server/mod.ts";
 import { Bus } from "../../../support/cluster/bus.ts";
 import { runHere, runMain } from "../../../support/command.ts";
+import { signedIn, usedGrant } from "../../../support/server/grants.ts";
 import {
   nextRequest,
   operate,
@@ -274,4 +275,19 @@ Deno.test("nodes: an operator asks a Computer of another node, and cancels there
     await computer.next("notify:tool_call_cancel"),
     { agent: "operator", req_id, reason: "operator" },
   );
+});
+
+Deno.test("nodes: any lists the sign-ins of all, and ends them", async () => {
+  await using two = await twoNodes({
+    operator: { token: TOKEN },
+    ...await signedIn([usedGrant()]),
+  });
+  const { left, right } = two;
+  for (const [node, { get }] of Object.entries({ left, right })) {
+    const { body } = await get("/grants");
+    assertEquals([body.node, body.grants.length], [node, 1]);
+  }
+  const { body } = await right.post("/grants/end", { id: "g1", ...ORDER });
+  assertEquals([body.node, body.ended.length], ["right", 1]);
+  assertEquals((await left.get("/grants")).body.grants, []);
 });

@@ -8,6 +8,7 @@ import {
   jwt,
 } from "../../../../server/mod.ts";
 import { captureLog } from "../../../support/log_capture.ts";
+import { signedIn, usedGrant } from "../../../support/server/grants.ts";
 import {
   operate,
   operated,
@@ -33,6 +34,7 @@ const signed = (claims: Record<string, unknown>) =>
 /** A server with a Computer "pc" in "north". */
 async function served() {
   const office = await operated({
+    ...await signedIn([usedGrant({ office: "north" })]),
     origins: "*",
     authenticator: anyOf([apiKeys(KEYS), jwt({ key: { secret: SECRET } })]),
   });
@@ -58,6 +60,7 @@ const operations = (office: string, id = "none") => {
   return table;
 };
 const REVOKE = ["/keys/revoke", { principal: "key:lab", reason }] as const;
+const END = ["/grants/end", { office: "north", reason }] as const;
 
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
 const own = bearer(TOKEN);
@@ -88,10 +91,10 @@ Deno.test("every operation refuses clients that are no operator, other pages, an
   await using office = await served();
   const { url, computer } = office;
   const all = [
-    ...[["/status"], ["/offices"], ["/calls"]] as const,
+    ...[["/status"], ["/offices"], ["/calls"], ["/grants"]] as const,
     ...[["/openapi.json"], ["/events"], ["/unknown"]] as const,
     ...operations("north", computer.socket.id),
-    REVOKE,
+    ...[REVOKE, END],
   ];
   const table = await refusals();
   for (const [headers, status, field] of table) {
@@ -120,7 +123,8 @@ Deno.test("every operation refuses clients that are no operator, other pages, an
   for (const secret of [...tokens, ...KEYS.map(({ key }) => key)]) {
     assert(!log.text.includes(secret));
   }
-  const changes = /^(member_kicked|key_revoked|call_cancelled|operator_asked)$/;
+  const changes =
+    /^(member_kicked|key_revoked|grant_ended|call_cancelled|operator_asked)$/;
   const changed = log.audit.filter(({ event }) => changes.test(`${event}`));
   assertEquals(changed, []);
 });
