@@ -58,9 +58,9 @@ function toFailure(error: Error): Response {
 }
 
 /** Returns who may allow programs: where a Server has an authenticator, holders of its keys alone. */
-const personsOf = ({ authenticate, find }: SignInHost): Persons =>
+const personsOf = ({ authenticate, find, issuer }: SignInHost): Persons =>
   authenticate === undefined
-    ? new AnyPerson()
+    ? new AnyPerson(issuer())
     : new KeyHolders(authenticate, find);
 
 /** The sign-in of a Server. */

@@ -74,6 +74,15 @@ const ROWS: readonly Row[] = [
     without: ["engine.io", "mime-db", "socket.io", "ws"],
     native: WORKERD,
   },
+  {
+    name: "the Server in Workers, with sign-in",
+    source:
+      `export { signIn, smcpWorker } from "@a2c-smcp/sdk/server/workers";`,
+    platforms: ["workerd"],
+    bound: (159 + 25) * 1024,
+    without: ["engine.io", "mime-db", "oauth4webapi", "socket.io", "ws"],
+    native: [...WORKERD, "node:dns/promises", "node:https", "node:tls"],
+  },
 ];
 
 for (const { name, source, platforms, bound, without, native = [] } of ROWS) {

@@ -10,10 +10,12 @@ import {
   frontOfSession,
   LINK_PATH,
   METRICS_PATH,
+  resolveWorkerOptions,
   routeRequest,
+  SIGN_IN_PATH,
   type SmcpWorkerOptions,
 } from "../../../server/workers/door.ts";
-import { smcpWorker } from "../../../server/workers/mod.ts";
+import { signIn, smcpWorker } from "../../../server/workers/mod.ts";
 import { ObjectLinks } from "../../../server/workers/object_node.ts";
 import type { WorkerWebSocket } from "../../../server/workers/platform.ts";
 import { sumMetrics } from "../../../server/workers/smcp_worker.ts";
@@ -23,6 +25,16 @@ const FRONTS = 3;
 const rulesOf = (
   options: Parameters<typeof resolveOptions>[0] = {},
 ): DoorRules => ({ ...resolveOptions(options), fronts: FRONTS });
+
+const signedIn = (): DoorRules => ({
+  ...resolveWorkerOptions({
+    insecure: true,
+    publicUrl: "https://smcp.example",
+    gateway: mcpGateway(),
+    signIn: signIn({ secret: "ab".repeat(32) }),
+  }),
+  fronts: FRONTS,
+});
 
 /** A request, in addition to its target. */
 interface Asked {
@@ -65,6 +77,7 @@ const HOSTILE = [
   ...["registry.x", "office:home.x", "eu-1/../eu-2.x", "eu-1\u0000.x"],
   ...["__proto__.x", "a".repeat(5000) + ".x"],
 ];
+const SIGNED_IN = signedIn();
 const PAGE = { Origin: "https://app.example" };
 
 /** Targets and their ways, by the names of tests. */
@@ -124,7 +137,35 @@ const WAYS: Readonly<Record<string, readonly Row[]>> = {
     ["/.well-known/oauth-protected-resource/mcp/home", { office: "" }],
     ["/mcp/home", [404, 404], { rules: rulesOf() }], // without a gateway
   ],
+  "with a sign-in its pages and metadata go to the registry, and the gateway's bare path to the office of a token":
+    [
+      ...all(
+        ["/authorize?client_id=x", "/token", "/register", "/revoke"],
+        { object: "registry" },
+        { rules: SIGNED_IN },
+      ),
+      ...all(
+        [
+          "/.well-known/oauth-authorization-server",
+          "/.well-known/oauth-protected-resource/mcp",
+          "/.well-known/oauth-protected-resource/mcp/home",
+          "/mcp/home/.well-known/openid-configuration",
+        ],
+        { object: "registry" },
+        { rules: SIGNED_IN },
+      ),
+      ...all(["/mcp", "/mcp/", "/mcp?x"], { office: undefined }, {
+        rules: SIGNED_IN,
+      }),
+      ["/mcp/home", { office: "home" }, { rules: SIGNED_IN }],
+      ["/health", { answer: "health" }, { rules: SIGNED_IN }],
+      ["/", [404, 404], { rules: SIGNED_IN }],
+      ...all(["/authorize", "/token", "/mcp"], [404, 404]), // without one
+    ],
   "no client uses the paths that objects have for each other": [
+    ...all([SIGN_IN_PATH, `${SIGN_IN_PATH}?x`], [404, 404], {
+      rules: SIGNED_IN,
+    }),
     ...all([LINK_PATH, `${LINK_PATH}?registry`, METRICS_PATH], [404, 404]),
     [`${LINK_PATH}?EIO=4&a2c_version=0.2.0`, [404, 404], {
       rules: rulesOf({ paths: [LINK_PATH], gateway: mcpGateway() }),
@@ -426,4 +467,23 @@ Deno.test("sumMetrics() adds counts by labels, takes the greatest of times, and 
       .replace("_sum 0.5", "_sum 1"),
   );
   assertEquals(sumMetrics([text(1, 0.25)]), text(1, 0.25));
+});
+
+Deno.test("signIn() needs a secret that nobody can guess, and smcpWorker() with it a gateway and a public URL", () => {
+  for (const secret of [undefined, "", "short"]) {
+    const { message } = assertThrows(() => signIn({ secret }), TypeError);
+    assert(message.includes("SMCP_SIGN_IN_SECRET"), message);
+  }
+  const given = {
+    insecure: true,
+    signIn: signIn({ secret: "ab".repeat(32) }),
+  };
+  assertThrows(() => smcpWorker(given), TypeError, "without gateway");
+  const gateway = mcpGateway();
+  assertThrows(
+    () => smcpWorker({ ...given, gateway }),
+    TypeError,
+    "set publicUrl",
+  );
+  smcpWorker({ ...given, gateway, publicUrl: "https://smcp.example" });
 });

@@ -346,9 +346,11 @@ Deno.test("an operator sees grants and ends some, with a reason", async () => {
 Deno.test("a grant from before the Server had keys ends when it has some, and the reverse", async () => {
   for (const hadKeys of [false, true]) {
     const store = memoryStore();
-    const before = new SignInBench({ store }, new TestHost(), hadKeys);
+    const local = new TestHost();
+    local.issuer = "http://127.0.0.1:8787";
+    const before = new SignInBench({ store }, local, hadKeys);
     const { access_token } = await before.enter();
-    const after = new SignInBench({ store }, new TestHost(), !hadKeys);
+    const after = new SignInBench({ store }, local, !hadKeys);
     assertEquals(
       await after.admit(access_token, "home"),
       "the grant has ended",
