@@ -10,7 +10,7 @@
 import type { DescribedTask } from "./extension.ts";
 import { Task } from "./task.ts";
 import { failure } from "../tools/result.ts";
-import { weigh } from "../../shared/json/values.ts";
+import { roomOf } from "../../shared/json/values.ts";
 
 /** The most tasks of an owner, and of all of them, in an office. */
 const MAX_PER_OWNER = 1_000;
@@ -18,7 +18,6 @@ const MAX_TASKS = 5_000;
 /** The most letters of the results that are kept, of an owner and of all of them; a value counts as some. */
 const MAX_LETTERS_PER_OWNER = 16 * 2 ** 20;
 const MAX_LETTERS = 64 * 2 ** 20;
-const LETTERS_PER_VALUE = 8;
 
 /** A task of a table, and what ends with it. */
 interface Entry {
@@ -143,8 +142,7 @@ export class TaskTable {
   }
 
   #fit(entry: Entry): void {
-    const { values, letters } = weigh(entry.task.result);
-    this.#weighs(entry, letters + values * LETTERS_PER_VALUE);
+    this.#weighs(entry, roomOf(entry.task.result));
     for (let owner; (owner = this.#excessive()) !== undefined;) {
       const kept = [...this.#entries.values()]
         .filter(({ task, letters }) => task.owner === owner && letters > 0);

@@ -58,6 +58,9 @@ const REGISTER_BY_HAND =
 const CORRECT_METADATA =
   'have its operator correct that, or set credentials in its "headers"';
 
+const NAME_TENANT =
+  'have its operator name the issuer of one tenant in "authorization_servers", with its id in place of "common", or set credentials in its "headers"';
+
 /** The authorization server of an MCP server. */
 export class AuthorizationServer {
   /** Identifies it; what is stored for another one is not sent to it. */
@@ -102,9 +105,11 @@ export class AuthorizationServer {
     const metadata = await requests.run(() => findMetadata(issuer, requests));
     // One that is found by the place of the MCP server alone may be another's.
     if (metadata && named && normal(metadata.issuer) !== normal(named)) {
+      // Entra's for all tenants is a template: by it no answer could be known as another tenant's.
+      const isTemplate = /[{}]/.test(metadata.issuer);
       throw signInImpossible(
         'The metadata of its authorization server are of another "issuer"',
-        CORRECT_METADATA,
+        isTemplate ? NAME_TENANT : CORRECT_METADATA,
         `${redactUrl(metadata.issuer)}, not ${redactUrl(named)}`,
       );
     }
