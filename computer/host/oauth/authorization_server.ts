@@ -57,7 +57,6 @@ const REGISTER_BY_HAND =
   'register the Computer there, and set "client_id" in "oauth" of its server_parameters';
 const CORRECT_METADATA =
   'have its operator correct that, or set credentials in its "headers"';
-
 const NAME_TENANT =
   'have its operator name the issuer of one tenant in "authorization_servers", with its id in place of "common", or set credentials in its "headers"';
 
@@ -106,10 +105,9 @@ export class AuthorizationServer {
     // One that is found by the place of the MCP server alone may be another's.
     if (metadata && named && normal(metadata.issuer) !== normal(named)) {
       // Entra's for all tenants is a template: by it no answer could be known as another tenant's.
-      const isTemplate = /[{}]/.test(metadata.issuer);
       throw signInImpossible(
         'The metadata of its authorization server are of another "issuer"',
-        isTemplate ? NAME_TENANT : CORRECT_METADATA,
+        /[{}]/.test(metadata.issuer) ? NAME_TENANT : CORRECT_METADATA,
         `${redactUrl(metadata.issuer)}, not ${redactUrl(named)}`,
       );
     }
