@@ -90,7 +90,7 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
   "Names and results of clients stay text in the console, and do not stop it.": [
     "names stay names, whatever they spell",
     "results stay text, and a large one leaves the page responsive",
-    "10,000 members leave the page responsive",
+    "3,000 members leave the page responsive",
   ],
   "In a cluster an operator's change counts on all nodes, or the answer names those that miss it.": [
     "nodes: a member of another node is kicked, and its seat is closed on all",

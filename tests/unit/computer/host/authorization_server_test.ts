@@ -7,11 +7,11 @@ import {
 } from "@std/assert";
 import {
   AuthorizationServer,
-  OutOfReachError,
   readChallenge,
   readScopes,
 } from "../../../../computer/host/oauth/authorization_server.ts";
 import { AuthorizationError } from "../../../../computer/host/oauth/authorized_fetch.ts";
+import { OutOfReachError } from "../../../../computer/host/oauth/requests.ts";
 
 const ISSUER = "https://auth.example";
 const URL_OF_MCP = "https://mcp.example/mcp";
@@ -98,6 +98,22 @@ Deno.test("readScopes() and readChallenge() read what an MCP server asks for", (
     scopes: ["a", "b"],
     resourceMetadataUrl: new URL("https://m/"),
   });
+});
+
+Deno.test("no body is left open where metadata are looked for at several places", async () => {
+  const open = new Set<string>();
+  const fetch = (url: string | URL) => {
+    const address = String(url);
+    open.add(address);
+    // It never ends by itself, as one that is still on its way.
+    const body = new ReadableStream({
+      cancel: () => void open.delete(address),
+    });
+    return Promise.resolve(new Response(body, { status: 404 }));
+  };
+  const challenge = { scopes: [] };
+  await AuthorizationServer.ofResource(URL_OF_MCP, challenge, fetch, signal);
+  assertEquals([...open], []);
 });
 
 Deno.test("an MCP server names its authorization server, or is its own", async () => {
