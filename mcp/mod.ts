@@ -72,7 +72,7 @@ export type {
   StdioConnection,
   StdioStreams,
 };
-export type { Admitted, McpCall } from "./options.ts";
+export type { Admitted, McpCall, ViewOptions } from "./options.ts";
 export type {
   CallerGrant,
   CallSource,
@@ -82,7 +82,6 @@ export type {
   SeatUse,
 } from "../shared/gateway.ts";
 export type { ComputerChoice } from "../shared/computer_choice.ts";
-export type { ViewOptions } from "./http/views.ts";
 export type { SmcpAgent, SmcpAgentOptions } from "../agent/mod.ts";
 export type {
   ClientEnd,
