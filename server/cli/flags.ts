@@ -35,6 +35,7 @@ import {
 import type { SmcpServerOptions } from "../options.ts";
 import {
   checkSignIn,
+  SIGN_IN_SECRET,
   type SignInFlags,
   signInOptions,
 } from "./sign_in_flags.ts";
@@ -337,6 +338,8 @@ export interface Settings extends ServerFlags {
   readonly metrics: boolean;
   /** The shared secret of JWTs. */
   readonly jwtSecret?: string;
+  /** The secret of the tokens of sign-ins. */
+  readonly signInSecret?: string;
   /** Other servers with the same offices, if there are any. */
   readonly clustering?: ClusterSettings;
 }
@@ -359,6 +362,7 @@ export function readSettings(
   const { mcpIdleSeconds, metrics, metricsPort, signIn } = flags;
   const mcp = flags.mcp ?? signIn;
   const jwtSecret = env[JWT_SECRET];
+  const signInSecret = signIn && env[SIGN_IN_SECRET];
   const clustering = readCluster(flags, env);
   const hasTls = (tlsCert ?? tlsKey ?? tlsClientCa) !== undefined;
   if (hasTls && (tlsCert === undefined || tlsKey === undefined)) {
@@ -381,6 +385,7 @@ export function readSettings(
     ...(mcp && { mcp }),
     metrics: metrics === true || metricsPort !== undefined,
     ...(jwtSecret && { jwtSecret }),
+    ...(signInSecret && { signInSecret }),
     ...(clustering && { clustering }),
   };
 }

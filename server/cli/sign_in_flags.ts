@@ -17,6 +17,9 @@ export interface SignInFlags {
   readonly signInRedirect?: readonly string[];
 }
 
+/** Environment only: all users of a machine can list its command lines. */
+export const SIGN_IN_SECRET = "SMCP_SIGN_IN_SECRET";
+
 /** Creates the options. */
 export const signInOptions = (): Option[] => [
   flag(
@@ -92,11 +95,13 @@ export const NO_KEYS_WARNING =
 /**
  * Makes the sign-in, if the flags ask for it; only then loads its code.
  *
- * @throws {UsageError} for a redirect URI that cannot be one
+ * @throws {UsageError} for a redirect URI that cannot be one, or a secret that could be guessed
  * @throws {Error} for a file that cannot keep sign-ins
  */
 export async function loadSignIn(
-  { signIn: isOn, signInFile, signInRedirect }: SignInFlags,
+  { signIn: isOn, signInFile, signInRedirect, signInSecret }: SignInFlags & {
+    readonly signInSecret?: string;
+  },
 ): Promise<Pick<SmcpServerOptions, "signIn">> {
   if (!isOn) return {};
   const { signIn } = await import("../sign_in/mod.ts");
@@ -107,6 +112,7 @@ export async function loadSignIn(
     signIn: orUsageError(() =>
       signIn({
         ...(store && { store }),
+        ...(signInSecret && { secret: signInSecret }),
         ...(signInRedirect && { redirects: signInRedirect }),
       })
     ),
