@@ -20,11 +20,7 @@ import {
 } from "./guards.ts";
 import { OfficeView } from "../office/office_view.ts";
 import type { ServerParts } from "../office/server_parts.ts";
-import {
-  narrowOptions,
-  type OfficeMcpOptions,
-  type ViewOptions,
-} from "../options.ts";
+import { narrowOptions, type ViewOptions } from "../options.ts";
 import { messageOf } from "../tools/result.ts";
 import { MAX_TOOLS, MAX_VIEWS, type OpenView, ViewRoom } from "./view_room.ts";
 import type { ComputerChoice } from "../../shared/computer_choice.ts";
