@@ -8,7 +8,7 @@
  */
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import type { NamesOf } from "../shared/checks.ts";
-import type { CallerGrant } from "../shared/gateway.ts";
+import { type CallerGrant, ownerOf } from "../shared/gateway.ts";
 
 /** Who sends an HTTP request, as the HTTP server has authenticated it. */
 export interface McpCaller {
@@ -32,17 +32,6 @@ export interface Message {
   readonly parsedBody: unknown;
   readonly authInfo?: AuthInfo;
 }
-
-/**
- * Returns whose the sessions and tasks of a caller are. Without authentication they are anybody's who knows
- * their ids, which cannot be guessed.
- */
-export const ownerOf = ({ principal, grant }: McpCaller): string =>
-  grant !== undefined
-    ? `grant ${grant.id}`
-    : principal === undefined
-    ? ""
-    : `principal ${principal}`;
 
 /** What the MCP SDK hands through to handlers; it holds no token, since none is checked here. */
 export function toAuthInfo(caller: McpCaller): Pick<Message, "authInfo"> {

@@ -20,11 +20,12 @@ import type {
 } from "./options.ts";
 import { TaskTable } from "./tasks/task_table.ts";
 import { Seat, Uses } from "./seat.ts";
-import type {
-  GatewayBody,
-  GatewayHost,
-  GatewayPost,
-  SeatUse,
+import {
+  type GatewayBody,
+  type GatewayHost,
+  type GatewayPost,
+  ownerOf,
+  type SeatUse,
 } from "../shared/gateway.ts";
 
 /** How long a join waits for the end of requests. */
@@ -34,7 +35,7 @@ const CALL_SHARE = 0.9;
 
 /** An office as an MCP server, as a gateway uses it. */
 interface GatewayMcp {
-  readonly http: Pick<HttpViews, "answer" | "serve">;
+  readonly http: Pick<HttpViews, "answer" | "serve" | "forget">;
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
@@ -204,6 +205,12 @@ export class ServedOffice {
     if (isShared()) return shared;
     await this.#seat.lend();
     return undefined;
+  }
+
+  /** Ends the sessions and tasks of a client, whose credentials are not valid any more. */
+  forget(caller: McpCaller): void {
+    this.#table.forget(ownerOf(caller));
+    this.#mcp.http.forget(caller);
   }
 
   /** Takes the seat again for open streams, after another Agent has left it. */

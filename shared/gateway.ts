@@ -50,6 +50,11 @@ export interface Gateway {
     principal: string | undefined,
   ): Promise<SeatUse | undefined>;
   /**
+   * Ends what a client has beyond its requests, such as sessions: its credentials are not valid any more, and
+   * its requests have ended.
+   */
+  forget(caller: GatewayCaller): void;
+  /**
    * Called when another Agent has left an office, or was refused after all: open streams may need the
    * seat again.
    */
@@ -89,6 +94,19 @@ export interface CallerGrant {
   /** The Computers that it may use; a client's query can only narrow them. */
   readonly computers: ComputerChoice;
 }
+
+/**
+ * Returns whose the sessions and tasks of a caller are: its sign-in's, else its principal's. Without authentication
+ * they are anybody's who knows their ids, which cannot be guessed.
+ */
+export const ownerOf = (
+  { principal, grant }: Pick<GatewayCaller, "principal" | "grant">,
+): string =>
+  grant !== undefined
+    ? `grant ${grant.id}`
+    : principal === undefined
+    ? ""
+    : `principal ${principal}`;
 
 /** Why a gateway keeps a seat. */
 export interface SeatUse {

@@ -7,12 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { IncomingHttpHeaders } from "node:http";
 import { readBody } from "./body.ts";
-import {
-  type McpCaller,
-  type Message,
-  ownerOf,
-  toAuthInfo,
-} from "../caller.ts";
+import { type McpCaller, type Message, toAuthInfo } from "../caller.ts";
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
 import type { EventRoom } from "./kept_events.ts";
 import { keptAlive } from "./kept_alive.ts";
@@ -39,7 +34,11 @@ import { createOfficeServer, OFFICE_INFO } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { subscribeListened } from "../resources/watches.ts";
 import { messageOf } from "../tools/result.ts";
-import type { GatewayBody, GatewayPost } from "../../shared/gateway.ts";
+import {
+  type GatewayBody,
+  type GatewayPost,
+  ownerOf,
+} from "../../shared/gateway.ts";
 
 /**
  * One view of an office over HTTP: requests of 2026-07-28 each for itself, and those of clients before
@@ -192,6 +191,11 @@ export class HttpView {
     const { body, status, headers } = response;
     if (status !== 200 || body === null) return response;
     return new Response(streamWithTasks(body, tasks), { status, headers });
+  }
+
+  /** Ends the sessions of a client. */
+  forget(caller: McpCaller): void {
+    this.#sessions.forget(ownerOf(caller));
   }
 
   /** Cancels all that runs, and ends all streams and sessions. */

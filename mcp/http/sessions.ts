@@ -12,7 +12,7 @@ import {
   type ServerEvent,
 } from "@modelcontextprotocol/server";
 import type { ServerParts } from "../office/server_parts.ts";
-import { callerIn, type Message, ownerOf, toAuthInfo } from "../caller.ts";
+import { callerIn, type Message, toAuthInfo } from "../caller.ts";
 import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
 import type { QuickAnswers } from "./quick_answer.ts";
 import type { QuickMessage } from "./quick_message.ts";
@@ -21,7 +21,7 @@ import type { CallingClient, Introduction } from "../office/begun_call.ts";
 import type { EventRoom } from "./kept_events.ts";
 import { type SessionPlace, SessionServer } from "./session_server.ts";
 import { IdleTimer } from "../../shared/idle_timer.ts";
-import type { GatewayPost } from "../../shared/gateway.ts";
+import { type GatewayPost, ownerOf } from "../../shared/gateway.ts";
 
 /** A POST with a request of a session. */
 export interface SessionPost extends Pick<GatewayPost, "headers" | "outgoing"> {
@@ -77,6 +77,13 @@ export class Sessions {
   /** Notifies all clients of a change. */
   notify(event: ServerEvent): void {
     for (const session of this.#sessions.values()) session.notify(event);
+  }
+
+  /** Ends the sessions of a client. */
+  forget(owner: string): void {
+    for (const session of this.#sessions.values()) {
+      if (session.owner === owner) void session.close();
+    }
   }
 
   /** Ends all sessions. */

@@ -100,6 +100,14 @@ export class HttpViews {
     await Promise.all(views.map(({ view }) => view.ready()));
   }
 
+  /** Ends the sessions of a client. */
+  forget(caller: McpCaller): void {
+    this.#whole.forget(caller);
+    for (const { http } of [...this.#views.all, ...this.#chosen.all]) {
+      http.forget(caller);
+    }
+  }
+
   /** Cancels all that runs, and ends all streams and sessions. */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -1,5 +1,6 @@
 import type * as Mcp from "@modelcontextprotocol/server";
-import { callerIn, ownerOf } from "../caller.ts";
+import { callerIn } from "../caller.ts";
+import { ownerOf } from "../../shared/gateway.ts";
 import { hasTasks, undeclared } from "./extension.ts";
 import type { Task } from "./task.ts";
 import type { TaskTable } from "./task_table.ts";

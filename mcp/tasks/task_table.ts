@@ -7,7 +7,8 @@
  *
  * @module
  */
-import { type McpCaller, ownerOf } from "../caller.ts";
+import type { McpCaller } from "../caller.ts";
+import { ownerOf } from "../../shared/gateway.ts";
 import type { DescribedTask } from "./extension.ts";
 import { Task } from "./task.ts";
 import { failure } from "../tools/result.ts";
@@ -106,6 +107,15 @@ export class TaskTable {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Cancels and forgets all tasks of an owner, so that no later one of that name finds them. */
+  forget(owner: string): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.task.owner === owner) {
+        this.#drop(entry, "its credentials are not valid any more");
+      }
+    }
+  }
+
   /** Cancels all tasks, and forgets them. */
   close(): void {
     this.#listeners.clear();
@@ -132,9 +142,9 @@ export class TaskTable {
     }, entry.task.leftMs);
   }
 
-  #drop(entry: Entry): void {
+  #drop(entry: Entry, why = "its time is over"): void {
     const { task, principal } = entry;
-    task.cancel("its time is over");
+    task.cancel(why);
     clearTimeout(entry.timer);
     this.#weighs(entry, 0);
     if (!this.#entries.delete(task.id)) return;

@@ -23,9 +23,14 @@ import {
 import type { RequestParts } from "../http/gate.ts";
 import type { HostRule } from "../http/host_rule.ts";
 import { bearerToken } from "../../shared/authorization.ts";
-import type { CallerGrant, GatewayCaller } from "../../shared/gateway.ts";
+import type {
+  CallerGrant,
+  Gateway,
+  GatewayCaller,
+} from "../../shared/gateway.ts";
 import { HOST } from "../../shared/http.ts";
-import { OpenExchanges } from "./expiry.ts";
+import { OpenExchanges, type Refresh } from "./expiry.ts";
+import { KnownClients, mayUse } from "./known_clients.ts";
 import type { SignIn } from "./sign_in.ts";
 
 /** The parts of a server that {@linkcode GatewayAdmission} needs. */
@@ -51,20 +56,23 @@ export class GatewayAdmission {
   /** The path before the name of an office. */
   readonly #path: string;
   readonly #open: OpenExchanges;
+  readonly #clients: KnownClients;
   /** By request. */
   readonly #verdicts = new WeakMap<object, Promise<GatewayCaller>>();
 
-  /** @param path before the name of an office */
-  constructor(path: string, parts: AdmissionParts) {
-    this.#path = path;
+  /** @param gateway its path before the name of an office, and what ends what a client has beyond its requests */
+  constructor(
+    gateway: Pick<Gateway, "path" | "forget">,
+    parts: AdmissionParts,
+  ) {
+    this.#path = gateway.path;
     this.#parts = parts;
     const { limiter, signIn } = parts;
-    this.#open = new OpenExchanges(
-      limiter,
-      (identity) =>
-        signIn?.refresh(identity) ??
-          parts.authenticator?.refresh?.(identity),
-    );
+    const refresh: Refresh = (identity) =>
+      signIn?.refresh(identity) ?? parts.authenticator?.refresh?.(identity);
+    this.#open = new OpenExchanges(limiter, refresh);
+    const forget = (caller: GatewayCaller) => gateway.forget(caller);
+    this.#clients = new KnownClients(refresh, forget);
   }
 
   /**
@@ -84,13 +92,15 @@ export class GatewayAdmission {
     return verdict;
   }
 
-  /** Ends the requests of those whose credentials are not valid any more. */
-  recheck(): Promise<void> {
-    return this.#open.recheck();
+  /** Ends the requests of those whose credentials are not valid any more, and then what they have beyond them. */
+  async recheck(): Promise<void> {
+    await this.#open.recheck();
+    await this.#clients.recheck();
   }
 
   /** Resolves when all requests have ended; those that have not after a second are ended. */
   ended(): Promise<void> {
+    this.#clients.close();
     return this.#open.ended();
   }
 
@@ -104,12 +114,16 @@ export class GatewayAdmission {
     const { office, identity, grant } =
       await this.#signedIn(incoming, wanted, address) ??
         await this.#withKey(incoming, wanted, address);
-    const caller = identity && { principal: identity.principal };
+    const caller = {
+      office,
+      ...(identity && { principal: identity.principal }),
+      ...(grant && { grant }),
+    };
     const kind = kindOf(incoming);
     const excess = this.#open.count(
       outgoing,
       address,
-      caller?.principal,
+      caller.principal,
       kind,
     );
     if (excess) refuse(429, excess.toPayload(), { "Retry-After": "1" });
@@ -117,8 +131,10 @@ export class GatewayAdmission {
       // It is not read, so that the client gets the answer.
       refuse(413, `The body is too large: at most ${maxMessageBytes} bytes`);
     }
-    this.#open.add(outgoing, identity);
-    return { office, ...caller, ...(grant && { grant }) };
+    const mayStay = (identity: Identity) => mayUse(identity, office);
+    this.#open.add(outgoing, identity, mayStay);
+    if (identity) this.#clients.saw(caller, identity);
+    return caller;
   }
 
   /**

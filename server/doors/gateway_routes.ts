@@ -92,7 +92,7 @@ export class GatewayRoutes {
       newSignInHost({ path, agentName, recheck }, parts),
     );
     const admitting = { ...parts, signIn: this.signIn };
-    this.#admission = new GatewayAdmission(path, admitting);
+    this.#admission = new GatewayAdmission(this.#gateway, admitting);
     this.quick = new QuickDoor(this.#gateway, this.#admission, admitting);
   }
 

@@ -9,6 +9,7 @@ import type { Context, Hono } from "hono";
 import { isOfficeName } from "../../protocol/names.ts";
 import type { ComputerChoice } from "../../shared/computer_choice.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
+import { failure, log } from "../shared/log.ts";
 import type { Clients } from "./clients.ts";
 import type { ClientFacts, Grant } from "./grant.ts";
 import { partyOf, type SignInParts } from "./grants.ts";
@@ -189,8 +190,9 @@ export class AuthorizeEndpoint {
       answer.headers.set("Set-Cookie", this.#cookie(consent, browser));
       return answer;
     } catch (error) {
+      if (!(error instanceof OAuthFault)) return await this.#fail(error);
       tries.count("authorize", address);
-      return await this.#refuse(toFault(error), redirect, query);
+      return await this.#refuse(error, redirect, query);
     }
   }
 
@@ -240,8 +242,16 @@ export class AuthorizeEndpoint {
       if (error instanceof PageFault) {
         return await this.#page(faultPage(error.message), error.status);
       }
-      return await this.#page(faultPage(toFault(error).message), 400);
+      if (!(error instanceof OAuthFault)) return await this.#fail(error);
+      return await this.#page(faultPage(error.message), 400);
     }
+  }
+
+  /** Answers where something fails, such as the store. */
+  async #fail(error: unknown): Promise<Response> {
+    log.error("A page of the sign-in failed: {reason}", failure(error));
+    const text = "The Server cannot answer now. Try again in a minute.";
+    return await this.#page(faultPage(text), 503);
   }
 
   /** @throws {PageFault} for a form of another site */
@@ -478,9 +488,10 @@ export class AuthorizeEndpoint {
   }
 
   #cookie(consent: Pick<Consent, "browser">, value: string): string {
+    const { pathname } = new URL(`${this.#parts.resources.issuer}/authorize`);
     const attributes = [
       `${this.#cookieName(consent)}=${value}`,
-      this.#isSecure ? "Path=/; Secure" : "Path=/authorize",
+      this.#isSecure ? "Path=/; Secure" : `Path=${pathname}`,
       `HttpOnly; SameSite=Strict; Max-Age=${CONSENT_MS / 1000}`,
     ];
     return attributes.join("; ");
@@ -500,11 +511,6 @@ class PageFault extends Error {
     this.status = status;
   }
 }
-
-const toFault = (error: unknown): OAuthFault =>
-  error instanceof OAuthFault
-    ? error
-    : new OAuthFault("server_error", "The Server failed.");
 
 const programOf = ({ client: { name, host } }: Consent) => ({
   program: name,

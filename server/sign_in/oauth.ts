@@ -23,8 +23,7 @@ export type OAuthCode =
   | "request_not_supported"
   | "interaction_required"
   | "access_denied"
-  | "temporarily_unavailable"
-  | "server_error";
+  | "temporarily_unavailable";
 
 /** A request that is refused. */
 export class OAuthFault extends Error {
@@ -42,7 +41,6 @@ const STATUSES: Partial<Record<OAuthCode, number>> = {
   // At this status programs register again.
   invalid_client: 401,
   temporarily_unavailable: 429,
-  server_error: 500,
 };
 
 /** The headers of answers that hold secrets, or depend on what changes. */

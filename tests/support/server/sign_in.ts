@@ -292,7 +292,7 @@ export class TestPage {
     for (const at of ticked) form.append("computer", String(at));
     const answer = await this.#bench.post("/authorize", form, {
       cookie: this.cookie,
-      origin: this.#bench.issuer,
+      origin: new URL(this.#bench.issuer).origin,
       "sec-fetch-site": "same-origin",
       ...headers,
     });

@@ -94,8 +94,8 @@ export class SignedInServer extends SignInVisitor implements AsyncDisposable {
     return { ...tokens, as: bearer(tokens.access_token) };
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.gateway[Symbol.asyncDispose]();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.gateway[Symbol.asyncDispose]();
   }
 }
 

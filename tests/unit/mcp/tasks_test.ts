@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import type * as Mcp from "@modelcontextprotocol/server";
-import { ownerOf } from "../../../mcp/caller.ts";
+import { ownerOf } from "../../../shared/gateway.ts";
 import type { Task } from "../../../mcp/tasks/task.ts";
 import { TaskTable } from "../../../mcp/tasks/task_table.ts";
 import {

@@ -1,4 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { memoryStore, type SignInStore } from "@a2c-smcp/server/sign-in";
+import { sha256 } from "../../../../server/sign_in/seals.ts";
 import { ISSUER, SignInBench } from "../../../support/server/sign_in.ts";
 
 Deno.test("signIn() lets a program in by key and choice, and its token at its office alone", async () => {
@@ -50,4 +52,45 @@ Deno.test("signIn() shows Computers and the taken seat only after the key", asyn
   const second = await first.send({ key: "ann-key" });
   assertStringIncludes(second.text, "laptop");
   assertStringIncludes(second.text, "claude-on-desk");
+});
+
+Deno.test("sign-in #38: codes are found by their hash, and the store has no code, verifier, key or token", async () => {
+  const kept: string[] = [];
+  const store = memoryStore();
+  const spied: SignInStore = {
+    secret: () => store.secret(),
+    putCode: (hash, code) => store.putCode(keep(hash), keep(code)),
+    takeCode: (hash) => store.takeCode(keep(hash)),
+    putGrant: (grant, hash) => store.putGrant(keep(grant), keep(hash)),
+    grantOfCode: (hash) => store.grantOfCode(keep(hash)),
+    grant: (id) => store.grant(id),
+    rotate: (next, from) => store.rotate(keep(next), from),
+    touch: (id, at) => store.touch(id, at),
+    endGrant: (id) => store.endGrant(id),
+    grants: () => store.grants(),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+  function keep<T>(value: T): T {
+    kept.push(JSON.stringify(value));
+    return value;
+  }
+  const bench = new SignInBench({ store: spied });
+  const client = await bench.register();
+  const { path, verifier } = bench.ask(client);
+  const to = await bench.visit(path);
+  const code = to.searchParams.get("code") ?? "";
+  const tokens = await (await bench.redeem(code, verifier, client)).json();
+  await bench.renew(tokens);
+  const all = kept.join();
+  for (
+    const secret of [
+      code,
+      verifier,
+      tokens.access_token,
+      tokens.refresh_token,
+      "ann-key",
+    ]
+  ) assertEquals(all.includes(secret), false);
+  const hash = await sha256(code);
+  assertEquals(kept[0], JSON.stringify(hash));
 });

@@ -274,20 +274,23 @@ Deno.test("without keys a button is in the place of the key", async () => {
 });
 
 Deno.test("on loopback the cookie belongs to the page's path", async () => {
-  const host = new TestHost();
-  host.issuer = "http://127.0.0.1:8787";
-  const bench = new SignInBench({}, host);
-  const client = await bench.register();
-  const resource = `${host.issuer}/mcp/home`;
-  const page = await bench.openPage(bench.ask(client, { resource }).path);
-  assertMatch(
-    page.answer.headers.get("set-cookie") ?? "",
-    /^smcp-consent-[^;]*; Path=\/authorize; HttpOnly; SameSite=Strict/,
-  );
-  const second = await page.send({ key: KEY }, [], { origin: host.issuer });
-  assertEquals(second.answer.status, 200);
-  assertEquals(
-    (await page.send({ key: KEY }, [], { origin: ISSUER })).answer.status,
-    403,
-  );
+  const issuers = {
+    "http://127.0.0.1:8787": "/authorize",
+    "http://127.0.0.1:8787/front": "/front/authorize",
+  };
+  for (const [issuer, path] of Object.entries(issuers)) {
+    const host = new TestHost();
+    host.issuer = issuer;
+    const bench = new SignInBench({}, host);
+    const client = await bench.register();
+    const resource = `${issuer}/mcp/home`;
+    const page = await bench.openPage(bench.ask(client, { resource }).path);
+    const cookie = page.answer.headers.get("set-cookie") ?? "";
+    assertMatch(cookie, /^smcp-consent-/);
+    assertStringIncludes(cookie, `Path=${path}; HttpOnly; SameSite=Strict`);
+    const at = async (origin: string) =>
+      (await page.send({ key: KEY }, [], { origin })).answer.status;
+    assertEquals(await at("http://127.0.0.1:8787"), 200);
+    assertEquals(await at(ISSUER), 403);
+  }
 });
