@@ -21,6 +21,7 @@ import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import type { StartSignIn } from "../doors/sign_in.ts";
 import type { FetchDocument } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
+import { readProvider, type SignInProvider } from "./provider.ts";
 import { checkRedirects } from "./redirects.ts";
 import { readSecret } from "./secret.ts";
 import { ServerSignIn } from "./sign_in.ts";
@@ -42,6 +43,7 @@ export type {
   SignInStore,
   UsedGrant,
 } from "./grant.ts";
+export type { SignInProvider } from "./provider.ts";
 export { memoryStore } from "./memory_store.ts";
 export { sqliteStore } from "./sqlite_store.ts";
 
@@ -57,6 +59,11 @@ export interface SignInOptions {
    * `SMCP_SIGN_IN_SECRET`; default one that the store makes and keeps. Another one ends all sign-ins.
    */
   secret?: string;
+  /**
+   * Lets persons of an OpenID provider sign in, in place of those who have a key, by the offices in the claim
+   * `office_id` of their ID tokens; default none.
+   */
+  provider?: SignInProvider;
   /** Redirect URIs of programs that the rules leave out, such as `"myapp://callback"`; default none. */
   redirects?: readonly string[];
   /**
@@ -69,6 +76,7 @@ export interface SignInOptions {
 const OPTION_NAMES = {
   store: true,
   secret: true,
+  provider: true,
   redirects: true,
   fetchDocument: true,
 } satisfies NamesOf<SignInOptions>;
@@ -76,8 +84,8 @@ const OPTION_NAMES = {
 /**
  * Makes the option `signIn` of a Server.
  *
- * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI that cannot
- * be one
+ * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI or a provider
+ * that cannot be one
  */
 export function signIn(options: SignInOptions = {}): StartSignIn {
   checkNames(options, OPTION_NAMES, "signIn()");
@@ -86,6 +94,7 @@ export function signIn(options: SignInOptions = {}): StartSignIn {
   const secret = options.secret === undefined
     ? undefined
     : readSecret(options.secret);
-  const setup = { store, secret, redirects, fetchDocument };
+  const provider = options.provider && readProvider(options.provider);
+  const setup = { store, secret, provider, redirects, fetchDocument };
   return (host) => new ServerSignIn(host, setup);
 }
