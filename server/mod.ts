@@ -65,8 +65,10 @@ export {
   anyOf,
   type Authenticator,
   type Credentials,
+  type KeptKey,
   type Refused,
 } from "./auth/authenticator.ts";
+export type { SignInOption } from "./doors/sign_in.ts";
 export { jwt, type JwtKey, type JwtOptions } from "./auth/jwt.ts";
 export type { Identity, Policy } from "./shared/identity.ts";
 
@@ -96,6 +98,7 @@ export type {
   ServerEnd,
 } from "../shared/in_process.ts";
 export type {
+  CallerGrant,
   CallSource,
   Gateway,
   GatewayBody,
@@ -104,6 +107,7 @@ export type {
   GatewayPost,
   SeatUse,
 } from "../shared/gateway.ts";
+export type { ComputerChoice } from "../shared/computer_choice.ts";
 
 // Several Servers as one.
 export type {

@@ -39,7 +39,7 @@ import {
   memberOf,
 } from "./shared/cluster.ts";
 import type { Gateway, GatewayHost } from "../shared/gateway.ts";
-import type { StartSignIn } from "./doors/sign_in.ts";
+import { type SignInOption, startOf } from "./doors/sign_in.ts";
 import { isSafeIssuer } from "./doors/sign_in_host.ts";
 
 /** Options for `createSmcpServer()`. */
@@ -133,7 +133,7 @@ export interface SmcpServerOptions {
    * of `@a2c-smcp/sdk/server/sign-in`. It needs a `publicUrl` of `https`, unless the server listens
    * on loopback alone; default none.
    */
-  signIn?: StartSignIn;
+  signIn?: SignInOption;
   /**
    * Grants the operator API at `/operator/v1`, besides to credentials with the role
    * `operator`: the holder of this token, of at least 32 characters, operates all offices. `false` switches
@@ -264,7 +264,11 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
       ? combineObservers([logCall, traceCalls(tracer)])
       : logCall,
     metrics: options.metrics,
-    gateway: gateway && { start: gateway, signIn: options.signIn, agents },
+    gateway: gateway && {
+      start: gateway,
+      signIn: options.signIn && startOf(options.signIn),
+      agents,
+    },
     operator: readOperator(options.operator),
     authorizationServers: (options.authorizationServers ?? []).map(readIssuer),
   };

@@ -90,6 +90,7 @@ export interface GatewayCaller {
 
 /** What a person has allowed a program. */
 export interface CallerGrant {
+  /** Names it in the audit log, too. */
   readonly id: string;
   /** The Computers that it may use; a client's query can only narrow them. */
   readonly computers: ComputerChoice;

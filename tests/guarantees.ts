@@ -73,6 +73,12 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "an Agent gets no seat that MCP clients with other credentials use",
     "a client that may not join an office as its Agent gets no answer about its seat",
   ],
+  "A program that signed in reaches the Computers that were chosen for it, and learns of no other; its sessions and tasks are those of its sign-in alone.": [
+    "${era}: no way leads a sign-in (${id}) to a Computer that is not chosen",
+    "${kind}: a sign-in is not notified of tools of a Computer that is not chosen, however it changes",
+    "a session is of the sign-in that opened it, or of the key: no other request finds it",
+    "a task is of the sign-in that began it, or of the key: it does not exist for others",
+  ],
   "Only operators, from a page of the Server's own or none, reach the operator API, and learn nothing of offices outside their key. Their tokens are in no log, every change is.": [
     "every operation refuses clients that are no operator, other pages, and forms",
     "a foreign Host is refused, even with the token; a page of the server's own may ask",

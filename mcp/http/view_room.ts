@@ -2,7 +2,7 @@
  * The room for views of an office, of which each has a table of tools of its own.
  *
  * The view that was unused longest gives way to a new one. Views that the choices of sign-ins need have a room
- * beside that of the others, and a principal has a part of it: nobody's sign-ins take the views of others away.
+ * beside that of the others, of which a principal has a part: its sign-ins take no views from others.
  *
  * @module
  */
@@ -31,7 +31,7 @@ export interface HeldView {
 }
 
 /** What is to be done for a new view: nothing, drop one, or refuse it. */
-export type Making = "free" | "full" | { readonly drop: number };
+export type RoomDecision = "free" | "full" | { readonly drop: number };
 
 /**
  * Decides whether a principal gets another view, and which one gives way to it.
@@ -39,11 +39,11 @@ export type Making = "free" | "full" | { readonly drop: number };
  * @param held the views, of which those used longest ago come first
  * @param parts into how many the room is divided: a principal has one of them
  */
-export function makeWay(
+export function decideRoom(
   held: readonly HeldView[],
   principal: string | undefined,
   parts: number,
-): Making {
+): RoomDecision {
   const own = held.filter((each) => each.principal === principal);
   if (isOver(own, parts)) return idleOf(held, (each) => own.includes(each));
   if (!isOver(held, 1)) return "free";
@@ -64,7 +64,7 @@ const isOver = (views: readonly HeldView[], parts: number): boolean =>
 function idleOf(
   held: readonly HeldView[],
   mayGo: (view: HeldView) => boolean,
-): Making {
+): RoomDecision {
   const drop = held.findIndex((each) => each.isIdle && mayGo(each));
   return drop < 0 ? "full" : { drop };
 }
@@ -104,10 +104,12 @@ export class ViewRoom {
       tools: view.catalogue.tools.length,
       isIdle: open === 0 && !http.hasSessions,
     }));
-    const making = makeWay(held, principal, this.#parts);
-    if (making === "full") return undefined;
+    const decision = decideRoom(held, principal, this.#parts);
+    if (decision === "full") return undefined;
     const made = { ...make(), principal, open: 0 };
-    const [dropped, old] = making === "free" ? [] : views[making.drop] ?? [];
+    const [dropped, old] = decision === "free"
+      ? []
+      : views[decision.drop] ?? [];
     if (dropped !== undefined) this.#views.delete(dropped);
     if (old !== undefined) void closeView(old);
     this.#views.set(key, made);

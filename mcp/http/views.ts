@@ -173,9 +173,9 @@ export class HttpViews {
     parameters: URLSearchParams,
     { principal, grant }: McpCaller,
   ): OpenView | undefined {
-    const asked = readView(parameters);
-    const query = writeView(asked);
-    query.sort();
+    // Most sign-ins come without a query, and each of their requests comes here.
+    const asked = parameters.size === 0 ? {} : readView(parameters);
+    const query = parameters.size === 0 ? "" : textOf(asked);
     const computers = grant && toSome(grant.computers);
     const make = () => {
       const options = narrowOptions(this.#parts.options, asked, computers);
@@ -185,9 +185,16 @@ export class HttpViews {
       return { view, http };
     };
     return computers === undefined
-      ? this.#views.find(`${query}`, undefined, make)
+      ? this.#views.find(query, undefined, make)
       : this.#chosen.find(`${keyOf(computers)}?${query}`, principal, make);
   }
+}
+
+/** Writes how a client sees an office; equal ones have one text. */
+function textOf(asked: ViewOptions): string {
+  const query = writeView(asked);
+  query.sort();
+  return query.toString();
 }
 
 /** Whether a client sees the office as it is shown without a query. */

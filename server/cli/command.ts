@@ -24,6 +24,7 @@ import {
   type Settings,
 } from "./flags.ts";
 import type { LoadMcp } from "./serve.ts";
+import { CLIENT_SECRET, SIGN_IN_SECRET } from "./sign_in_flags.ts";
 import { parseExpiry } from "../shared/identity.ts";
 
 const AFTER_HELP = `
@@ -128,8 +129,13 @@ const serverService: ServiceRole<ServerFlags> = {
   async check(flags, env, kept) {
     const { loadChecked } = await import("./serve.ts");
     loadChecked(readSettings(flags, { ...kept, ...env }));
-    const secret = env[JWT_SECRET];
-    return { variables: secret ? { [JWT_SECRET]: secret } : {}, notes: [] };
+    const secrets = [JWT_SECRET, SIGN_IN_SECRET, CLIENT_SECRET].flatMap(
+      (name) => {
+        const secret = env[name];
+        return secret ? [[name, secret]] : [];
+      },
+    );
+    return { variables: Object.fromEntries(secrets), notes: [] };
   },
 };
 

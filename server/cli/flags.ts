@@ -35,8 +35,11 @@ import {
 import type { SmcpServerOptions } from "../options.ts";
 import {
   checkSignIn,
+  CLIENT_SECRET,
+  SIGN_IN_SECRET,
   type SignInFlags,
   signInOptions,
+  type SignInSecrets,
 } from "./sign_in_flags.ts";
 import { WS_ENGINES, type WsEngine } from "../shared/http.ts";
 
@@ -332,7 +335,7 @@ function origins(text: string): Origins {
 }
 
 /** The checked flags of the command line, with the settings that only the environment has. */
-export interface Settings extends ServerFlags {
+export interface Settings extends ServerFlags, SignInSecrets {
   /** Whether metrics are collected, for whatever port. */
   readonly metrics: boolean;
   /** The shared secret of JWTs. */
@@ -359,6 +362,8 @@ export function readSettings(
   const { mcpIdleSeconds, metrics, metricsPort, signIn } = flags;
   const mcp = flags.mcp ?? signIn;
   const jwtSecret = env[JWT_SECRET];
+  const signInSecret = signIn && env[SIGN_IN_SECRET];
+  const signInClientSecret = flags.signInWith && env[CLIENT_SECRET];
   const clustering = readCluster(flags, env);
   const hasTls = (tlsCert ?? tlsKey ?? tlsClientCa) !== undefined;
   if (hasTls && (tlsCert === undefined || tlsKey === undefined)) {
@@ -381,6 +386,8 @@ export function readSettings(
     ...(mcp && { mcp }),
     metrics: metrics === true || metricsPort !== undefined,
     ...(jwtSecret && { jwtSecret }),
+    ...(signInSecret && { signInSecret }),
+    ...(signInClientSecret && { signInClientSecret }),
     ...(clustering && { clustering }),
   };
 }

@@ -12,8 +12,36 @@ import type { AuditEvent } from "../shared/audit.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { SignInStore } from "../sign_in/grant.ts";
 
-/** Makes the sign-in of a Server: the option `signIn`. */
+/** What `signIn()` of `@a2c-smcp/sdk/server/sign-in` returns, for the option `signIn`. */
+export interface SignInOption {
+  /** Names it. */
+  readonly kind: "sign-in";
+}
+
+/** Makes the sign-in of a Server. */
 export type StartSignIn = (host: SignInHost) => SignIn;
+
+const starts = new WeakMap<SignInOption, StartSignIn>();
+
+/** Makes an option of what makes a sign-in, which users do not see. */
+export function signInOption(start: StartSignIn): SignInOption {
+  const option: SignInOption = { kind: "sign-in" };
+  starts.set(option, start);
+  return option;
+}
+
+/**
+ * Returns what makes the sign-in of an option.
+ *
+ * @throws {TypeError} when it is none
+ */
+export function startOf(option: SignInOption): StartSignIn {
+  const start = starts.get(option);
+  if (start !== undefined) return start;
+  throw new TypeError(
+    "Cannot use the option signIn: expected what signIn() of @a2c-smcp/sdk/server/sign-in returns",
+  );
+}
 
 /** What a Server gives its sign-in. */
 export interface SignInHost {

@@ -210,7 +210,8 @@ export const OPERATIONS: readonly Operation[] = [
     answer: schemas.grants,
     problems: [404],
     run: ({ api, operator, query }) => {
-      const [office, principal] = [query("office"), query("principal")];
+      const office = query("office");
+      const principal = query("principal");
       return api.grants(operator, {
         ...(office !== undefined && { office }),
         ...(principal !== undefined && { principal }),

@@ -30,6 +30,7 @@ export interface Allower {
 export interface Grant {
   /** Random. */
   readonly id: string;
+  /** Who allowed it. */
   readonly by: Allower;
   /** The one office. */
   readonly office: string;
@@ -38,8 +39,11 @@ export interface Grant {
    * where the person chose the office.
    */
   readonly resource: string;
+  /** What may use it. */
   readonly client: Pick<ClientFacts, "id" | "name" | "host">;
+  /** The Computers that it may use. */
   readonly computers: ComputerChoice;
+  /** When it was allowed. */
   readonly createdAt: number;
   /** Ends then, whatever is used. */
   readonly expiresAt: number;
@@ -57,6 +61,7 @@ export interface PendingCode {
   readonly challenge: string;
   /** The redirect URI that it was sent to. */
   readonly redirect: string;
+  /** It is as good as absent from then on. */
   readonly expiresAt: number;
 }
 
@@ -93,6 +98,7 @@ export interface SignInStore extends AsyncDisposable {
   putGrant(grant: Grant, codeHash: string): Promise<void>;
   /** Returns which grant a code made. */
   grantOfCode(hash: string): Promise<string | undefined>;
+  /** Returns a grant that has not ended. */
   grant(id: string): Promise<Grant | undefined>;
   /** Replaces a grant whose number is still `from`; returns whether it was. */
   rotate(next: Grant, from: number): Promise<boolean>;
@@ -111,5 +117,6 @@ export interface SignInStore extends AsyncDisposable {
 
 /** A grant, and when it was last used. */
 export interface UsedGrant extends Grant {
+  /** Its last use. */
   readonly usedAt: number;
 }

@@ -18,7 +18,7 @@
  * @module
  */
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
-import type { StartSignIn } from "../doors/sign_in.ts";
+import { type SignInOption, signInOption } from "../doors/sign_in.ts";
 import type { FetchDocument } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
 import { readProvider, type SignInProvider } from "./provider.ts";
@@ -26,14 +26,8 @@ import { checkRedirects } from "./redirects.ts";
 import { readSecret } from "./secret.ts";
 import { ServerSignIn } from "./sign_in.ts";
 
-export type {
-  EndOrder,
-  GrantView,
-  SignedIn,
-  SignIn,
-  SignInHost,
-  StartSignIn,
-} from "../doors/sign_in.ts";
+export type { SignInOption } from "../doors/sign_in.ts";
+export type { ComputerChoice } from "../../shared/computer_choice.ts";
 export type { FetchDocument } from "./clients.ts";
 export type {
   Allower,
@@ -87,7 +81,7 @@ const OPTION_NAMES = {
  * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI or a provider
  * that cannot be one
  */
-export function signIn(options: SignInOptions = {}): StartSignIn {
+export function signIn(options: SignInOptions = {}): SignInOption {
   checkNames(options, OPTION_NAMES, "signIn()");
   const { store, redirects = [], fetchDocument } = options;
   checkRedirects(redirects);
@@ -96,5 +90,5 @@ export function signIn(options: SignInOptions = {}): StartSignIn {
     : readSecret(options.secret);
   const provider = options.provider && readProvider(options.provider);
   const setup = { store, secret, provider, redirects, fetchDocument };
-  return (host) => new ServerSignIn(host, setup);
+  return signInOption((host) => new ServerSignIn(host, setup));
 }

@@ -13,8 +13,9 @@ import type { Place } from "./redirects.ts";
 import { sha256 } from "./seals.ts";
 
 const STYLE = `
-:root { color-scheme: light dark; --line: #8886; --quiet: #5a5f66; --warn: #9a4b00; --bad: #b00020; --go: #1558b0; --on-go: #fff; font: 1rem/1.5 system-ui, sans-serif; }
-@media (prefers-color-scheme: dark) { :root { --quiet: #a9b0b8; --warn: #ffb266; --bad: #ff8a8a; --go: #8ab8ff; --on-go: #06213f; } }
+:root { color-scheme: light dark; --page: #fff; --text: #14181d; --line: #8886; --edge: #767c84; --quiet: #5a5f66; --warn: #9a4b00; --bad: #b00020; --go: #1558b0; --on-go: #fff; font: 1rem/1.5 system-ui, sans-serif; }
+@media (prefers-color-scheme: dark) { :root { --page: #121417; --text: #f2f4f6; --edge: #8a919a; --quiet: #a9b0b8; --warn: #ffb266; --bad: #ff8a8a; --go: #8ab8ff; --on-go: #06213f; } }
+html { background: var(--page); color: var(--text); }
 body { max-width: 34rem; margin: 0 auto; padding: 1.25rem 1rem 3rem; box-sizing: border-box; }
 h1 { font-size: 1.35rem; line-height: 1.3; margin: 0 0 1rem; overflow-wrap: anywhere; }
 dl { margin: 0 0 1rem; border-top: 1px solid var(--line); }
@@ -22,16 +23,18 @@ dl > div { padding: .45rem 0; border-bottom: 1px solid var(--line); }
 dt { color: var(--quiet); font-size: .875rem; }
 dd { margin: 0; overflow-wrap: anywhere; }
 fieldset { margin: 1rem 0; padding: 0; border: 0; min-width: 0; }
+legend { padding: 0; }
 legend, label { font-weight: 600; }
 label { display: block; margin: 1rem 0 .25rem; }
 .choice { display: flex; gap: .6rem; align-items: baseline; margin: 0; padding: .4rem 0; font-weight: 400; overflow-wrap: anywhere; }
 .later { border-top: 1px solid var(--line); }
-input[type=text], input[type=password] { width: 100%; box-sizing: border-box; font: inherit; padding: .55rem .6rem; border: 1px solid var(--line); border-radius: .3rem; }
+input[type=checkbox] { flex: none; width: 1.1rem; height: 1.1rem; margin: 0; align-self: center; }
+input[type=text], input[type=password] { width: 100%; box-sizing: border-box; font: inherit; padding: .55rem .6rem; border: 1px solid var(--edge); border-radius: .3rem; }
 .hint { margin: .25rem 0 0; color: var(--quiet); font-size: .875rem; }
 .note { padding: .5rem .8rem; border-left: .25rem solid var(--warn); background: #b3590018; overflow-wrap: anywhere; }
 .bad { color: var(--bad); font-weight: 600; }
 .buttons { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.25rem; }
-button { font: inherit; padding: .55rem 1.4rem; border: 1px solid var(--line); border-radius: .3rem; background: transparent; color: inherit; cursor: pointer; }
+button { font: inherit; padding: .55rem 1.4rem; border: 1px solid var(--edge); border-radius: .3rem; background: transparent; color: inherit; cursor: pointer; }
 button.go { background: var(--go); border-color: var(--go); color: var(--on-go); font-weight: 600; }
 :focus-visible { outline: 3px solid var(--go); outline-offset: 2px; }
 a { color: var(--go); }

@@ -27,7 +27,7 @@ import {
   type FetchServerOptions,
   NOT_KEPT as BY_FETCH,
 } from "../fetch/fetch_server.ts";
-import type { StartSignIn } from "../doors/sign_in.ts";
+import { type SignInOption, signInOption } from "../doors/sign_in.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { configureSync, getConfig } from "@logtape/logtape";
@@ -222,7 +222,8 @@ export type SignInPlace =
 
 /** The sign-in of an object. */
 export interface ObjectSignIn {
-  readonly start: StartSignIn;
+  /** The option of its server. */
+  readonly option: SignInOption;
   /** Answers another object. */
   answer(request: Request): Promise<Response>;
 }
@@ -306,9 +307,9 @@ export const resolveWorkerOptions = (
   );
 
 /** The sign-in of a Worker is in its objects. */
-const ELSEWHERE: StartSignIn = () => {
+const ELSEWHERE = signInOption(() => {
   throw new Error("A Worker has no sign-in of its own");
-};
+});
 
 /** Returns the stub of an object. */
 export function stubOf(

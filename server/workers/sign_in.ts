@@ -5,6 +5,7 @@
  * @module
  */
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
+import { signInOption } from "../doors/sign_in.ts";
 import type { FetchDocument } from "../sign_in/clients.ts";
 import type {
   Grant,
@@ -75,7 +76,7 @@ export function signIn(options: WorkerSignInOptions): WorkerSignIn {
         : new AskingStore(place.ask);
       const setup = { secret, provider, redirects, fetchDocument, store };
       return {
-        start: (host) => new ServerSignIn(host, setup),
+        option: signInOption((host) => new ServerSignIn(host, setup)),
         answer: async (request) => await store.answer(await request.json()),
       };
     },

@@ -143,7 +143,7 @@ class SmcpObject implements ObjectHandlers {
     this.#server = newFetchServer(
       {
         ...options,
-        ...(this.#signIn && { signIn: this.#signIn.start }),
+        ...(this.#signIn && { signIn: this.#signIn.option }),
         ...(own && { metrics: own }),
         ...(node && { cluster: newCluster(node) }),
       },

@@ -4,7 +4,11 @@ import { assert, assertEquals } from "@std/assert";
 import { signIn, type SignInOptions } from "@a2c-smcp/server/sign-in";
 import { Hono } from "hono";
 import { apiKeys } from "../../../server/auth/api_keys.ts";
-import type { SignIn, SignInHost } from "../../../server/doors/sign_in.ts";
+import {
+  type SignIn,
+  type SignInHost,
+  startOf,
+} from "../../../server/doors/sign_in.ts";
 import type { SmcpEnv } from "../../../server/http/http_app.ts";
 import type { AuditEvent } from "../../../server/shared/audit.ts";
 
@@ -220,7 +224,7 @@ export class SignInBench extends SignInVisitor {
   ) {
     super();
     this.host = host;
-    this.signIn = signIn(options)(host.parts(hasKeys));
+    this.signIn = startOf(signIn(options))(host.parts(hasKeys));
     this.signIn.mount(this.app);
   }
 

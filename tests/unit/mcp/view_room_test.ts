@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
+  decideRoom,
   type HeldView,
-  makeWay,
   MAX_TOOLS,
   MAX_VIEWS,
 } from "../../../mcp/http/view_room.ts";
@@ -20,30 +20,33 @@ const views = (
 const busy = { isIdle: false };
 
 Deno.test("a new view replaces the one that was unused longest, once the room is full", () => {
-  assertEquals(makeWay([], undefined, 1), "free");
-  assertEquals(makeWay(views(MAX_VIEWS - 1, undefined), undefined, 1), "free");
+  assertEquals(decideRoom([], undefined, 1), "free");
+  assertEquals(
+    decideRoom(views(MAX_VIEWS - 1, undefined), undefined, 1),
+    "free",
+  );
   const full = [
     ...views(3, undefined, busy),
     ...views(MAX_VIEWS - 3, undefined),
   ];
-  assertEquals(makeWay(full, undefined, 1), { drop: 3 });
+  assertEquals(decideRoom(full, undefined, 1), { drop: 3 });
   const used = views(MAX_VIEWS, undefined, busy);
-  assertEquals(makeWay(used, undefined, 1), "full");
+  assertEquals(decideRoom(used, undefined, 1), "full");
   const heavy = views(2, undefined, { tools: MAX_TOOLS });
-  assertEquals(makeWay(heavy, undefined, 1), { drop: 0 });
+  assertEquals(decideRoom(heavy, undefined, 1), { drop: 0 });
 });
 
 Deno.test("a principal has a part of the room, in which its own views give way", () => {
   const flood = views(20, "ann", busy);
-  assertEquals(makeWay(flood, "ann", 5), "full");
-  assertEquals(makeWay(flood, "bob", 5), "free");
+  assertEquals(decideRoom(flood, "ann", 5), "full");
+  assertEquals(decideRoom(flood, "bob", 5), "free");
   assertEquals(
-    makeWay([...views(1, "bob"), ...views(20, "ann")], "ann", 5),
+    decideRoom([...views(1, "bob"), ...views(20, "ann")], "ann", 5),
     { drop: 1 },
   );
   const heavy = views(1, "ann", { tools: MAX_TOOLS / 4, ...busy });
-  assertEquals(makeWay(heavy, "ann", 5), "full");
-  assertEquals(makeWay(heavy, "bob", 5), "free");
+  assertEquals(decideRoom(heavy, "ann", 5), "full");
+  assertEquals(decideRoom(heavy, "bob", 5), "free");
 });
 
 Deno.test("where all of the room is taken, a view of who has most of it gives way", () => {
@@ -54,11 +57,11 @@ Deno.test("where all of the room is taken, a view of who has most of it gives wa
     ...views(20, "dan", busy),
     ...views(31, "eve", { tools: 0 }),
   ];
-  assertEquals(makeWay(held, "new", 5), { drop: 69 });
-  assertEquals(makeWay(held.slice(0, 69), "new", 5), "free");
+  assertEquals(decideRoom(held, "new", 5), { drop: 69 });
+  assertEquals(decideRoom(held.slice(0, 69), "new", 5), "free");
 });
 
-Deno.test("makeWay() never drops a view in use, and a principal with less than its part is refused only for views in use", () => {
+Deno.test("decideRoom() never drops a view in use, and a principal with less than its part is refused only for views in use", () => {
   const view = fc.record({
     principal: fc.constantFrom("a", "b", "c", undefined),
     tools: fc.nat(MAX_TOOLS / 4),
@@ -69,9 +72,9 @@ Deno.test("makeWay() never drops a view in use, and a principal with less than i
     fc.constantFrom("a", "new", undefined),
     fc.constantFrom(1, 5),
     (held, principal, parts) => {
-      const making = makeWay(held, principal, parts);
-      if (making === "free") return held.length < MAX_VIEWS;
-      if (making !== "full") return held[making.drop]?.isIdle === true;
+      const decision = decideRoom(held, principal, parts);
+      if (decision === "free") return held.length < MAX_VIEWS;
+      if (decision !== "full") return held[decision.drop]?.isIdle === true;
       const own = held.filter((each) => each.principal === principal);
       return !held.some(({ isIdle }) => isIdle) ||
         own.length > 0 && !own.some(({ isIdle }) => isIdle);

@@ -6,6 +6,7 @@ import {
 } from "@std/assert";
 import { mcpGateway } from "@a2c-smcp/mcp";
 import { createMetrics } from "@a2c-smcp/server";
+import { captureLog } from "../../../support/log_capture.ts";
 import {
   agentAt,
   callEcho,
@@ -249,4 +250,89 @@ Deno.test("a taken seat does not look like a refused token", async () => {
   );
   await agent.leave();
   assertStringIncludes(await ask(LIST.headers, LIST.body), "pc__echo");
+});
+
+Deno.test("the audit log names the sign-in beside the holder of the key", async () => {
+  using logged = captureLog();
+  await using server = await SignedInServer.start();
+  const { as } = await server.token();
+  const call = callEcho("hello");
+  const answer = await post(server.gateway.url, {
+    ...call,
+    headers: { ...call.headers, ...as },
+  });
+  assertEquals(answer.status, 200, answer.body);
+  const lineOf = (event: string) =>
+    logged.audit.find((line) => line.event === event);
+  const { principal, grant } = lineOf("tool_call") ?? {};
+  assertEquals(principal, "key:ann");
+  assertEquals(grant, lineOf("sign_in_allowed")?.grant);
+});
+
+Deno.test("the limits of a key are those of all its sign-ins", async () => {
+  await using server = await SignedInServer.start({
+    server: { limits: { eventsPerSecond: 10 } },
+  });
+  const first = await server.token();
+  const second = await server.token();
+  const bob = await server.token({ key: GATEWAY_KEYS.bob });
+  const ask = async ({ as }: typeof first) => {
+    const { status } = await post(server.gateway.url, {
+      ...LIST,
+      headers: { ...LIST.headers, ...as },
+    });
+    return status;
+  };
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => ask(i % 2 ? first : second)),
+  );
+  assertEquals(new Set(answers), new Set([200, 429]));
+  assertEquals(await ask(bob), 200);
+});
+
+Deno.test("pages of allowed origins reach the gateway, and pages of all the endpoints but the page itself", async () => {
+  const origin = "https://app.example";
+  await using server = await SignedInServer.start({
+    server: { origins: [origin] },
+  });
+  const allowed = async (path: string, from: string) => {
+    const { headers } = await post(server.url + path, {
+      method: "OPTIONS",
+      headers: {
+        origin: from,
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization,content-type",
+      },
+    });
+    return headers["access-control-allow-origin"];
+  };
+  for (const path of ["/mcp", "/mcp/north"]) {
+    assertEquals(await allowed(path, origin), origin);
+    assertEquals(await allowed(path, "https://evil.example"), undefined);
+  }
+  for (const path of ["/token", "/register", "/revoke"]) {
+    assertEquals(await allowed(path, "https://evil.example"), "*");
+  }
+  assertEquals(await allowed("/authorize", origin), undefined);
+  const refused = await post(server.gateway.url, {
+    ...LIST,
+    headers: { ...LIST.headers, origin },
+  });
+  assertEquals(refused.status, 401);
+  assertEquals(refused.headers["access-control-allow-origin"], origin);
+  assertMatch(
+    String(refused.headers["access-control-expose-headers"]),
+    /www-authenticate/i,
+  );
+  // A navigation from a site of others is how every sign-in begins.
+  const { path } = server.ask(await server.register());
+  const page = await post(server.url + path, {
+    method: "GET",
+    headers: {
+      "sec-fetch-site": "cross-site",
+      "sec-fetch-mode": "navigate",
+      "sec-fetch-dest": "document",
+    },
+  });
+  assertEquals(page.status, 200);
 });

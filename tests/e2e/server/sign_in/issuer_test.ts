@@ -120,7 +120,6 @@ Deno.test("a Server loads nothing of a sign-in that it does not have", async () 
     const file of [
       "server/mod.ts",
       "server/fetch/mod.ts",
-      "server/workers/mod.ts",
       "server/cli/serve.ts",
       "server/cli/up_server.ts",
     ]

@@ -1,0 +1,91 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { modernRequest, post } from "../../../support/mcp/post.ts";
+import { startProxy } from "../../../support/proxy.ts";
+import { scratch } from "../../../support/scratch.ts";
+import { startServerCommand } from "../../../support/server/server_command.ts";
+import { SignInVisitor } from "../../../support/server/sign_in.ts";
+
+const LIST = modernRequest("tools/list");
+
+/** What programs do at a Server's command. */
+class CommandVisitor extends SignInVisitor {
+  readonly issuer: string;
+
+  constructor(issuer: string) {
+    super();
+    this.issuer = issuer;
+  }
+
+  override request(path: string, init?: RequestInit): Promise<Response> {
+    return fetch(this.issuer + path, init);
+  }
+
+  /** Returns the status of a request with a token. */
+  async status(token: string): Promise<number> {
+    const { status } = await post(`${this.issuer}/mcp/north`, {
+      ...LIST,
+      headers: { ...LIST.headers, authorization: `Bearer ${token}` },
+    });
+    return status;
+  }
+}
+
+Deno.test("smcp-server --sign-in serves MCP, keeps sign-ins in a file, and ends them with their keys at SIGHUP", async () => {
+  await using folder = await scratch();
+  await using proxy = await startProxy("http://127.0.0.1:9");
+  const keys = `${folder.path}/keys.json`;
+  const write = (...ids: string[]) =>
+    Deno.writeTextFile(
+      keys,
+      JSON.stringify(ids.map((id) => ({ id, key: `${id}-key` }))),
+    );
+  await write("ann", "bob");
+  const begin = async () => {
+    const command = await startServerCommand(
+      [
+        ...["--port=0", "--sign-in", `--api-keys=${keys}`],
+        `--sign-in-file=${folder.path}/sign_ins.sqlite`,
+        `--public-url=${proxy.url}`,
+      ],
+      {},
+      ["--allow-write"],
+    );
+    proxy.turnTo(command.url);
+    return command;
+  };
+  const visitor = new CommandVisitor(proxy.url);
+  const enter = (key: string) =>
+    visitor.enter({ key, later: true }, {
+      resource: `${proxy.url}/mcp/north`,
+    });
+  const first = await begin();
+  assertStringIncludes(first.line, `MCP ${proxy.url}/mcp/OFFICE`);
+  const ann = await enter("ann-key");
+  const bob = await enter("bob-key");
+  assertEquals(await visitor.status(ann.access_token), 200);
+  first.kill("SIGTERM");
+  assertEquals(await first.exited, 0);
+  await using second = await begin();
+  assertEquals(await visitor.status(ann.access_token), 200);
+  await write("bob");
+  second.kill("SIGHUP");
+  await second.logged("SIGHUP: keys");
+  assertEquals(await visitor.status(ann.access_token), 401);
+  assertEquals(await visitor.status(bob.access_token), 200);
+});
+
+Deno.test("smcp-server --sign-in without keys warns, and shows a button in place of the key", async () => {
+  await using command = await startServerCommand(["--port=0", "--sign-in"]);
+  assertStringIncludes(
+    command.log,
+    "whoever uses this machine can let programs in, with one button",
+  );
+  const visitor = new CommandVisitor(command.url);
+  const { access_token: token } = await visitor.enter({ later: true });
+  const answer = await post(`${command.url}/mcp/home`, {
+    ...LIST,
+    headers: { ...LIST.headers, authorization: `Bearer ${token}` },
+  });
+  assertEquals(answer.status, 200);
+  assertEquals(await visitor.status("nonsense"), 401);
+});
