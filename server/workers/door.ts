@@ -27,6 +27,7 @@ import {
   type FetchServerOptions,
   NOT_KEPT as BY_FETCH,
 } from "../fetch/fetch_server.ts";
+import type { StartSignIn } from "../doors/sign_in.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { configureSync, getConfig } from "@logtape/logtape";
@@ -38,7 +39,7 @@ import { Limiter } from "../limits/limiter.ts";
 import { Journal } from "../shared/audit.ts";
 import { checkGatewayUse } from "../shared/identity.ts";
 import { failure, jsonLine, log } from "../shared/log.ts";
-import type { ObjectNamespace, ObjectStub } from "./platform.ts";
+import type { ObjectNamespace, ObjectStorage, ObjectStub } from "./platform.ts";
 
 /** Where a request goes. */
 type Route =
@@ -46,6 +47,8 @@ type Route =
   | { readonly front: string }
   /** The home of an office, where its gateway is, if the credentials are valid for it; else the registry. */
   | { readonly office: string }
+  /** The home of the office that the token of a sign-in names; else the registry. */
+  | { readonly office: undefined }
   /** The object of this name beside those of offices. */
   | { readonly object: string }
   /** The Worker itself answers. */
@@ -62,6 +65,9 @@ const OWN_PATHS = "/.smcp/";
 
 /** The path by which objects connect with each other. */
 export const LINK_PATH = `${OWN_PATHS}link`;
+
+/** The path by which objects ask for what sign-in keeps, and learn of its ends. */
+export const SIGN_IN_PATH = `${OWN_PATHS}sign-in`;
 
 /** The path of the metrics of one object. */
 export const METRICS_PATH = `${OWN_PATHS}metrics`;
@@ -132,12 +138,22 @@ export function routeRequest(
     return front === undefined ? { answer: "unknown session" } : { front };
   }
   if (OPERATED.test(path)) return { object: REGISTRY };
+  if (rules.gateway?.signIn) {
+    if (OF_SIGN_IN.test(path)) return { object: REGISTRY };
+    if (BARE.test(path)) return { office: undefined };
+  }
   const office = rules.gateway && officeIn(path);
   return office === undefined ? { refused: notFound() } : { office };
 }
 
 /** The paths of operators. */
 const OPERATED = /^\/(?:operator\/v1|console|metrics)(?:\/|$)/;
+
+/** The paths of a sign-in, with those of its metadata, also below a gateway. */
+const OF_SIGN_IN = /^\/(?:authorize|token|register|revoke)$|\/\.well-known\//;
+
+/** The path of a gateway without an office. */
+const BARE = /^\/[^/]+\/?$/;
 
 /** The path of an office at a gateway, or of what protects it (RFC 9728). */
 const AT_GATEWAY =
@@ -160,13 +176,18 @@ function officeIn(path: string): string | undefined {
 export interface SmcpWorkerOptions extends
   Omit<
     FetchServerOptions,
-    "cluster" | "trustedProxies" | "metrics" | "limits"
+    "cluster" | "trustedProxies" | "metrics" | "limits" | "signIn"
   > {
   /**
    * Overrides the defaults of `Limits`; `false` removes all count and rate limits. Each object counts for
    * itself: an address may have `connectionsPerAddress` sessions at each front of its continent.
    */
   limits?: false | Partial<Omit<Limits, "unfinishedBytes" | "queuedBytes">>;
+  /**
+   * Lets people sign in to the gateway, in a browser, for programs that take a URL and no key: `signIn()` of
+   * this entry. It needs `publicUrl`.
+   */
+  signIn?: WorkerSignIn;
   /** Makes what collects the metrics of one object: `createMetrics`; default none. */
   metrics?: () => Metrics;
   /** The number of objects for each continent that hold sessions, 1 to 100; default 4. */
@@ -176,6 +197,34 @@ export interface SmcpWorkerOptions extends
    * hundred members, and calls take one hop less; one thread is all that it has.
    */
   single?: boolean;
+}
+
+/** A sign-in for objects, made by `signIn()`. */
+export interface WorkerSignIn {
+  /**
+   * Opens a token by the secret alone.
+   *
+   * @returns the office that it is good for now; `undefined` for what is no token of a sign-in
+   */
+  officeOf(token: string): Promise<string | undefined> | undefined;
+  /** Makes the sign-in of an object. */
+  at(place: SignInPlace): ObjectSignIn;
+}
+
+/** What an object gives its sign-in: where it keeps all for the others, or how it asks the one that does. */
+export type SignInPlace =
+  | {
+    readonly storage: ObjectStorage;
+    /** Sends a message to the other objects. */
+    notify(message: unknown): void;
+  }
+  | { ask(message: unknown): Promise<Response> };
+
+/** The sign-in of an object. */
+export interface ObjectSignIn {
+  readonly start: StartSignIn;
+  /** Answers another object. */
+  answer(request: Request): Promise<Response>;
 }
 
 /** The names of {@linkcode SmcpWorkerOptions}, and those that {@linkcode checkKept} refuses with a reason. */
@@ -242,8 +291,19 @@ export type CheckedOptions = SmcpWorkerOptions & ObjectOptions;
 
 /** @throws {TypeError} naming what cannot be used */
 export const resolveWorkerOptions = (
-  { metrics: _, ...options }: SmcpWorkerOptions,
-): ResolvedOptions => resolveOptions(options as SmcpServerOptions);
+  { metrics: _, signIn, ...options }: SmcpWorkerOptions,
+): ResolvedOptions =>
+  resolveOptions(
+    {
+      ...options,
+      ...(signIn && { signIn: ELSEWHERE }),
+    } as SmcpServerOptions,
+  );
+
+/** The sign-in of a Worker is in its objects. */
+const ELSEWHERE: StartSignIn = () => {
+  throw new Error("A Worker has no sign-in of its own");
+};
 
 /** Returns the stub of an object. */
 export function stubOf(
@@ -274,12 +334,14 @@ export class Door {
   readonly #env: object;
   readonly #rules: DoorRules;
   readonly #isSingle: boolean;
+  readonly #signIn: WorkerSignIn | undefined;
   readonly #limiter: Limiter;
 
   constructor(env: object, { single, ...options }: CheckedOptions) {
     logToConsole();
     this.#env = env;
     this.#isSingle = single;
+    this.#signIn = options.signIn;
     this.#rules = { ...resolveWorkerOptions(options), fronts: options.fronts };
     this.#limiter = new Limiter(this.#rules.limits, undefined, new Journal());
   }
@@ -334,13 +396,29 @@ export class Door {
     }
   }
 
-  /** Finds the object for an office; without valid credentials none is made, and the registry refuses. */
-  async #findHome(office: string, request: Request): Promise<string> {
+  /**
+   * Finds the object for an office; without valid credentials none is made, and the registry refuses.
+   *
+   * @param office `undefined` where a token of the sign-in names it
+   */
+  async #findHome(
+    office: string | undefined,
+    request: Request,
+  ): Promise<string> {
     const { authenticator } = this.#rules;
     if (office === "") return REGISTRY;
-    if (authenticator === undefined) return homeOf(office);
     const headers = Object.fromEntries(request.headers);
     const token = bearerToken(headers.authorization);
+    const opened = token && this.#signIn?.officeOf(token);
+    if (opened) {
+      const named = await opened;
+      const isOwn = named !== undefined && (office ?? named) === named;
+      return isOwn ? homeOf(named) : REGISTRY;
+    }
+    if (office === undefined) return REGISTRY;
+    if (authenticator === undefined) {
+      return this.#signIn ? REGISTRY : homeOf(office);
+    }
     const verdict = await authenticator.authenticate({
       headers,
       auth: token === undefined ? {} : { token },

@@ -35,12 +35,19 @@ export type { PlatformSocket } from "../wire/fetch_engine.ts";
 export type { Limits } from "../limits/limits.ts";
 export { createMetrics } from "../observe/prometheus.ts";
 export type { Identity, Policy } from "../shared/identity.ts";
-export type { SmcpWorkerOptions } from "./door.ts";
+export type {
+  ObjectSignIn,
+  SignInPlace,
+  SmcpWorkerOptions,
+  WorkerSignIn,
+} from "./door.ts";
 export type {
   ObjectHandlers,
   ObjectState,
+  ObjectStorage,
   WorkerWebSocket,
 } from "./platform.ts";
+export { signIn, type WorkerSignInOptions } from "./sign_in.ts";
 export {
   type ObjectClass,
   type SmcpWorker,

@@ -44,8 +44,23 @@ export interface ObjectNamespace {
 /** The stub of an object: sends it requests. */
 export type ObjectStub = Pick<ObjectHandlers, "fetch">;
 
+/** What an object keeps, in SQLite. */
+export interface ObjectStorage {
+  readonly sql: {
+    /** Runs a statement. */
+    exec(
+      statement: string,
+      ...values: readonly (string | number)[]
+    ): { toArray(): readonly Readonly<Record<string, unknown>>[] };
+  };
+  /** Runs work of which all statements take effect, or none. */
+  transactionSync(work: () => void): void;
+}
+
 /** What an object is made with. */
 export interface ObjectState {
+  /** What it keeps. */
+  readonly storage: ObjectStorage;
   /** Its id, with the name that this was made of. */
   readonly id: { readonly name?: string };
   /** Begins to receive by {@linkcode ObjectHandlers}: the object may sleep meanwhile. */

@@ -8,7 +8,8 @@ import type { Adapter } from "../fetch/fetch_requests.ts";
 import { type FetchServer, newFetchServer } from "../fetch/fetch_server.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { newCluster } from "../shared/cluster.ts";
-import { splitTarget } from "../shared/http.ts";
+import { notFound, splitTarget, toResponse } from "../shared/http.ts";
+import { failure, log } from "../shared/log.ts";
 import {
   addressOf,
   type CheckedOptions,
@@ -17,7 +18,10 @@ import {
   LINK_PATH,
   logToConsole,
   METRICS_PATH,
+  type ObjectSignIn,
   resolveWorkerOptions,
+  SIGN_IN_PATH,
+  type SignInPlace,
   type SmcpWorkerOptions,
   stubOf,
 } from "./door.ts";
@@ -113,11 +117,12 @@ class SmcpObject implements ObjectHandlers {
   readonly #metrics: Metrics | undefined;
   readonly #server: FetchServer<unknown>;
   readonly #node: ObjectNode | undefined;
+  readonly #signIn: ObjectSignIn | undefined;
 
   constructor(
     state: ObjectState,
     env: object,
-    { metrics, single, fronts: _, ...options }: CheckedOptions,
+    { metrics, single, signIn, fronts: _, ...options }: CheckedOptions,
   ) {
     logToConsole();
     const { name: object } = state.id;
@@ -134,9 +139,11 @@ class SmcpObject implements ObjectHandlers {
       dial: (from, to) => dial(env, from, to),
       clients: () => this.#server.stats.connections,
     });
+    this.#signIn = signIn?.at(this.#signInPlace());
     this.#server = newFetchServer(
       {
         ...options,
+        ...(this.#signIn && { signIn: this.#signIn.start }),
         ...(own && { metrics: own }),
         ...(node && { cluster: newCluster(node) }),
       },
@@ -151,11 +158,39 @@ class SmcpObject implements ObjectHandlers {
     const { path, query } = splitTarget(request.url);
     if (path === LINK_PATH) return this.#link(decodeURIComponent(query));
     if (path === METRICS_PATH) return new Response(await this.#metrics?.text());
+    if (path === SIGN_IN_PATH) {
+      return await this.#signIn?.answer(request) ?? toResponse(notFound());
+    }
     this.#node?.use();
     const response = await this.#server.fetch(plain(request));
     return path === "/metrics" && response.ok
       ? await this.#sum(response)
       : response;
+  }
+
+  /** The registry keeps sign-ins, or the one object where one is all. */
+  #signInPlace(): SignInPlace {
+    const { storage } = this.#state;
+    const node = this.#node;
+    const send = (to: string, message: unknown) => {
+      const { binding, name } = objectOf(to);
+      const body = JSON.stringify(message);
+      const url = `https://object${SIGN_IN_PATH}`;
+      const request = new Request(url, { method: "POST", body });
+      return stubOf(this.#env, binding, name).fetch(request);
+    };
+    if (node !== undefined && node.node !== REGISTRY) {
+      return { ask: (message) => send(REGISTRY, message) };
+    }
+    const notify = (message: unknown) => {
+      for (const peer of node?.peers ?? []) {
+        send(peer, message).catch((error) => {
+          const details = { object: peer, ...failure(error) };
+          log.warn("The object {object} does not know of an end", details);
+        });
+      }
+    };
+    return { storage, notify };
   }
 
   /** Adds the metrics of all other objects to those of the registry. */

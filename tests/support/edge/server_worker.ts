@@ -9,6 +9,7 @@ import {
   apiKeys,
   createMetrics,
   type ObjectState,
+  signIn,
   smcpWorker,
   type SmcpWorkerOptions,
 } from "../../../server/workers/mod.ts";
@@ -23,6 +24,8 @@ export interface Bindings {
   readonly MCP?: boolean;
   /** Whether it has metrics. */
   readonly METRICS?: boolean;
+  /** The secret of its sign-in, if it has one. */
+  readonly SIGN_IN?: string;
 }
 
 /** What runtimes have besides. */
@@ -39,12 +42,13 @@ interface Namespace {
 }
 
 const made = smcpWorker((
-  { OPTIONS, KEYS, MCP = false, METRICS = false }: Env,
+  { OPTIONS, KEYS, MCP = false, METRICS = false, SIGN_IN }: Env,
 ) => ({
   ...OPTIONS,
   ...(KEYS && { authenticator: apiKeys(KEYS) }),
   ...(MCP && { gateway: mcpGateway() }),
   ...(METRICS && { metrics: createMetrics }),
+  ...(SIGN_IN !== undefined && { signIn: signIn({ secret: SIGN_IN }) }),
 }));
 
 /** Ends an object, with all that it has in memory: `?front=eu-1` or `?office=office:home`. */
@@ -71,8 +75,16 @@ const abortable = (Base: typeof made.Front) =>
 export const Front = abortable(made.Front);
 export const Office = abortable(made.Office);
 
+/** By this a test asks the store of the sign-in, as objects do. */
+const STORE = "/.test/sign-in";
+
 const worker = {
   async fetch(request: Request, env: Env): Promise<Response> {
+    if (new URL(request.url).pathname === STORE) {
+      const url = "https://object/.smcp/sign-in";
+      return await env.OFFICE.get(env.OFFICE.idFromName("registry"))
+        .fetch(new Request(url, request));
+    }
     if (!isAbort(request)) return await made.worker.fetch(request, env);
     const { searchParams } = new URL(request.url);
     const front = searchParams.get("front");

@@ -65,16 +65,23 @@ function byPackage(source: string): string {
 /** Reads the example's `wrangler.jsonc`, with which all Workers run, as options of Miniflare. */
 async function wranglerOptions() {
   const text = await Deno.readTextFile(new URL("wrangler.jsonc", EXAMPLE));
-  const { compatibility_date, compatibility_flags, durable_objects } = parse(
-    text,
-  );
+  const {
+    compatibility_date,
+    compatibility_flags,
+    durable_objects,
+    migrations,
+  } = parse(text);
   const bindings: { name: string; class_name: string }[] =
     durable_objects.bindings;
+  const [{ new_sqlite_classes: withSql }] = migrations;
   return {
     compatibilityDate: compatibility_date,
     compatibilityFlags: compatibility_flags,
     durableObjects: Object.fromEntries(
-      bindings.map((it) => [it.name, { className: it.class_name }]),
+      bindings.map(({ name, class_name: className }) => [
+        name,
+        { className, useSQLite: withSql.includes(className) },
+      ]),
     ),
   };
 }
