@@ -30,7 +30,9 @@ import {
   OAuthFault,
   toErrorResponse,
 } from "./oauth.ts";
-import { AnyPerson, KeyHolders, type Persons } from "./persons.ts";
+import type { OidcSetup } from "./oidc.ts";
+import { AnyPerson, KeyHolders, type PersonsHere } from "./persons.ts";
+import { ProviderPersons } from "./provider.ts";
 import { Seals } from "./seals.ts";
 import { TokenEndpoints } from "./tokens.ts";
 import { Tries } from "./tries.ts";
@@ -41,6 +43,8 @@ export interface SignInSetup {
   readonly store: SignInStore | undefined;
   /** Seals all; absent for that of the store. */
   readonly secret: Uint8Array<ArrayBuffer> | undefined;
+  /** Whose persons sign in; absent for those who have keys. */
+  readonly provider: OidcSetup | undefined;
   /** Redirect URIs that are allowed besides. */
   readonly redirects: readonly string[];
   readonly fetchDocument: FetchDocument | undefined;
@@ -57,6 +61,17 @@ function toFailure(error: Error): Response {
   return Response.json(fault, { status: 503, headers });
 }
 
+/** @throws {TypeError} where anyone could let programs in */
+function personsOf(
+  { authenticate, find, issuer }: SignInHost,
+  { provider }: Pick<SignInSetup, "provider">,
+): PersonsHere | ProviderPersons {
+  if (provider !== undefined) return new ProviderPersons(provider);
+  return authenticate === undefined
+    ? new AnyPerson(issuer())
+    : new KeyHolders(authenticate, find);
+}
+
 /** The sign-in of a Server. */
 export class ServerSignIn implements SignIn {
   readonly #host: SignInHost;
@@ -65,6 +80,7 @@ export class ServerSignIn implements SignIn {
   readonly #grants: Grants;
   readonly #clients: Clients;
   readonly #parts: SignInParts;
+  readonly #persons: PersonsHere | ProviderPersons;
   readonly #tries = new Tries();
   #store: Promise<SignInStore> | undefined;
   #seals: Promise<Seals> | undefined;
@@ -75,8 +91,15 @@ export class ServerSignIn implements SignIn {
     this.#setup = setup;
     this.#resources = new Resources(host);
     this.#clients = new Clients(redirects, fetchDocument);
+    this.#persons = personsOf(host, setup);
     const { seals, store } = this;
-    this.#parts = { host, store, seals, resources: this.#resources };
+    this.#parts = {
+      host,
+      store,
+      seals,
+      resources: this.#resources,
+      persons: this.#persons,
+    };
     this.#grants = new Grants(this.#parts);
   }
 
@@ -123,7 +146,7 @@ export class ServerSignIn implements SignIn {
       clients: this.#clients,
       tries: this.#tries,
       redirects: this.#setup.redirects,
-      persons: this.#persons(),
+      persons: this.#persons,
       grants: this.#grants,
     };
     new AuthorizeEndpoint(parts).mount(app);
@@ -161,6 +184,12 @@ export class ServerSignIn implements SignIn {
     return this.#grants.endWhere(order, which);
   }
 
+  async revoke(principal: string, order: EndOrder): Promise<boolean> {
+    if (!this.#persons.revoke?.(principal)) return false;
+    await this.#grants.endOf(principal, order);
+    return true;
+  }
+
   async close(): Promise<void> {
     const store = await this.#store ?? this.#setup.store;
     await store?.[Symbol.asyncDispose]();
@@ -176,13 +205,6 @@ export class ServerSignIn implements SignIn {
   async #readSecret(): Promise<Seals> {
     const own = this.#setup.secret;
     return await Seals.of(own ?? await (await this.store()).secret());
-  }
-
-  #persons(): Persons {
-    const { authenticate, find, issuer } = this.#host;
-    return authenticate === undefined
-      ? new AnyPerson(issuer())
-      : new KeyHolders(authenticate, find);
   }
 
   /** Registers a program, of which nothing is kept (RFC 7591). */

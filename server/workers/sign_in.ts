@@ -2,6 +2,21 @@
  * Sign-in on Cloudflare: the registry's object keeps what is kept, in its SQL, and serves the pages; those of
  * offices ask it; and the Worker opens tokens by the secret alone, so that a made-up one wakes no office.
  *
+ * ```ts
+ * import { mcpGateway } from "@a2c-smcp/sdk/mcp";
+ * import { apiKeys, parseApiKeys, smcpWorker } from "@a2c-smcp/sdk/server/workers";
+ * import { signIn } from "@a2c-smcp/sdk/server/workers/sign-in";
+ *
+ * type Env = { SMCP_KEYS: string; SMCP_SIGN_IN_SECRET: string };
+ * const { worker, Front, Office } = smcpWorker((env: Env) => ({
+ *   authenticator: apiKeys(parseApiKeys(env.SMCP_KEYS)),
+ *   gateway: mcpGateway(),
+ *   publicUrl: "https://smcp.example.com",
+ *   signIn: signIn({ secret: env.SMCP_SIGN_IN_SECRET }),
+ * }));
+ * export { Front, Office, worker as default };
+ * ```
+ *
  * @module
  */
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
@@ -13,6 +28,7 @@ import type {
   SignInStore,
   UsedGrant,
 } from "../sign_in/grant.ts";
+import { readProvider, type SignInProvider } from "../sign_in/provider.ts";
 import { checkRedirects } from "../sign_in/redirects.ts";
 import { isSeal, Seals } from "../sign_in/seals.ts";
 import { readSecret, SECRET_VARIABLE, Touches } from "../sign_in/secret.ts";
@@ -22,6 +38,9 @@ import type { WorkerSignIn } from "./door.ts";
 import { REGISTRY } from "./object_node.ts";
 import type { ObjectStorage } from "./platform.ts";
 
+export type { ObjectSignIn, SignInPlace, WorkerSignIn } from "./door.ts";
+export type { FetchDocument } from "../sign_in/clients.ts";
+
 /** Options of {@linkcode signIn}. */
 export interface WorkerSignInOptions {
   /**
@@ -29,6 +48,11 @@ export interface WorkerSignInOptions {
    * `SMCP_SIGN_IN_SECRET`. Another one ends all sign-ins.
    */
   secret: string | undefined;
+  /**
+   * Lets persons of an OpenID provider sign in, in place of those who have a key, by the offices in the claim
+   * `office_id` of their ID tokens; default none.
+   */
+  provider?: SignInProvider;
   /** Redirect URIs of programs that the rules leave out, such as `"myapp://callback"`; default none. */
   redirects?: readonly string[];
   /** Fetches the metadata documents of programs, without following redirects; default the platform's fetch. */
@@ -37,6 +61,7 @@ export interface WorkerSignInOptions {
 
 const OPTION_NAMES = {
   secret: true,
+  provider: true,
   redirects: true,
   fetchDocument: true,
 } satisfies NamesOf<WorkerSignInOptions>;
@@ -44,8 +69,8 @@ const OPTION_NAMES = {
 /**
  * Makes the option `signIn` of `smcpWorker()`.
  *
- * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI that cannot
- * be one
+ * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI or a provider
+ * that cannot be one
  */
 export function signIn(options: WorkerSignInOptions): WorkerSignIn {
   checkNames(options, OPTION_NAMES, "signIn()");
@@ -55,6 +80,7 @@ export function signIn(options: WorkerSignInOptions): WorkerSignIn {
     options.secret ?? "",
     `the secret ${SECRET_VARIABLE}`,
   );
+  const provider = options.provider && readProvider(options.provider);
   let seals: Promise<Seals> | undefined;
   return {
     officeOf(token) {
@@ -66,7 +92,7 @@ export function signIn(options: WorkerSignInOptions): WorkerSignIn {
       const store = "storage" in place
         ? new KeepingStore(place.storage, place.notify)
         : new AskingStore(place.ask);
-      const setup = { secret, redirects, fetchDocument, store };
+      const setup = { secret, provider, redirects, fetchDocument, store };
       return {
         option: signInOption((host) => new ServerSignIn(host, setup)),
         answer: async (request) => await store.answer(await request.json()),

@@ -51,6 +51,11 @@ export const NOT_RUN: readonly NotRun[] = [
     'claude mcp add --transport http office http://127.0.0.1:8787/mcp/team-a --header "x-api-key: $KEY"',
     CLAUDE,
   ],
+  [
+    "docs/operators.md",
+    "smcp up --config computer.json --sign-in --public-url https://smcp.example.com",
+    "needs a name of yours that leads to it by https: tests/e2e/computer/up_sign_in_test.ts does so by a proxy on loopback",
+  ],
   ["docs/operators.md", "docker build -t smcp-server .", DOCKER],
   [
     "docs/operators.md",
