@@ -77,6 +77,8 @@ export type GrantEnd =
   | "code reused"
   /** Its key was removed, restricted, replaced or revoked, or has expired. */
   | "key"
+  /** Its person has no key, and is of another provider than the one in use, or of a time without keys. */
+  | "person"
   | "expired";
 
 /**

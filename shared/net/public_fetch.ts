@@ -203,8 +203,12 @@ async function toResponse(
 /** Statuses whose responses have no body. */
 const BODILESS: readonly number[] = [204, 205, 304];
 
-/** Reads the body of a response. */
-async function bounded(answer: Response, maxBytes: number): Promise<Response> {
+/**
+ * Reads the body of a response, up to a bound.
+ *
+ * @throws {Error} for one that is larger
+ */
+export async function bounded(answer: Response, maxBytes: number): Promise<Response> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of answer.body ?? []) {
