@@ -67,11 +67,13 @@ export interface McpRow {
   readonly sessionKib?: number;
 }
 
-/** Calls of a round, about as many as take the base the same time for each size. */
+/** Calls of a round, so that those of all sizes take about as long. */
 const callsOf = (bytes: number): number =>
-  Math.max(32, Math.round(30_000_000 / (bytes + 10_000)));
+  Math.max(16, Math.round(10_000_000 / (bytes + 10_000)));
+/** Parts of a round, in which a bridge and the first one take turns: an engine that is idle for seconds drops code. */
+const TURNS = 4;
 /** Rounds that do not count: the compilers of all take some thousand calls. */
-const WARMING_ROUNDS = 3;
+const WARMING_ROUNDS = 4;
 
 /** How many clients call at once, each one after another, and for how large an answer. */
 const LOADS: Readonly<Record<string, { clients: number; bytes: number }>> = {
@@ -221,8 +223,11 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
-/** What was measured of a way in a round. */
-interface Sample {
+/** The turns of a way in a round. */
+type Sample = Turn[];
+
+/** What was measured of a way in its turn. */
+interface Turn {
   readonly cpu: number;
   readonly ms: number;
   readonly rate: number;
@@ -261,7 +266,7 @@ async function startAll(tools: Tools): Promise<Map<string, Running>> {
 const endAll = (running: ReadonlyMap<string, Running>) =>
   Promise.all([...running.values()].map((bridge) => bridge.end()));
 
-/** Measures all ways under one load. */
+/** Measures all ways under one load, each in turn with the first bridge. */
 async function rowsOf(
   load: string,
   running: ReadonlyMap<string, Running>,
@@ -269,47 +274,39 @@ async function rowsOf(
   tools: Tools,
 ): Promise<McpRow[]> {
   const { clients = 0, bytes = 0 } = LOADS[load] ?? {};
-  const calls = quick ? 10 : callsOf(bytes);
-  const ways = new Map<string, { bridge: Running; run: Turn }>();
+  const base = running.get(BASE);
+  const rows: McpRow[] = [];
   for (const [way, name, kind] of WAYS) {
     const bridge = running.get(name);
-    if (!bridge) continue;
-    const run = await attempt(`${way}, ${load}`, tools, async () => {
-      const opening = Array.from(
-        { length: clients },
-        () => bridge.client(kind),
-      );
-      const all = await Promise.all(opening);
-      return () => measure(bridge, all, bytes, calls);
+    if (base === undefined || bridge === undefined) continue;
+    const row = await attempt(`${way}, ${load}`, tools, async () => {
+      const open = (one: Running, kind: Kind) =>
+        Promise.all(Array.from({ length: clients }, () => one.client(kind)));
+      const own = await open(bridge, kind);
+      const others = await open(base, "session");
+      const calls = quick ? 2 : Math.ceil(callsOf(bytes) / TURNS);
+      const samples: [own: Sample, base: Sample][] = [];
+      for (let round = quick ? -1 : -WARMING_ROUNDS; round < rounds; round++) {
+        const sums: [Sample, Sample] = [[], []];
+        for (let turn = 0; turn < TURNS; turn++) {
+          sums[0].push(await measure(bridge, own, bytes, calls));
+          sums[1].push(await measure(base, others, bytes, calls));
+        }
+        if (round >= 0) samples.push(sums);
+      }
+      return rowOf({ way, load }, samples, await bridge.mib());
     });
-    if (run) ways.set(way, { bridge, run });
+    if (row) rows.push(row);
   }
-  const samples = new Map<string, Sample[]>();
-  for (let round = quick ? -1 : -WARMING_ROUNDS; round < rounds; round++) {
-    for (const [way, { run }] of ways) {
-      const sample = await attempt(`${way}, ${load}`, tools, run);
-      if (sample) samples.set(way, [...samples.get(way) ?? [], sample]);
-    }
-    if (round < 0) samples.clear();
-  }
-  const base = samples.get(BASE) ?? [];
-  return await Promise.all(
-    [...samples].map(async ([way, own]) => {
-      const mib = await ways.get(way)?.bridge.mib() ?? 0;
-      return rowOf({ way, load }, own, base, mib);
-    }),
-  );
+  return rows;
 }
-
-/** A round of one way. */
-type Turn = () => Promise<Sample>;
 
 async function measure(
   bridge: Running,
   clients: readonly ((bytes: number) => Promise<void>)[],
   bytes: number,
   calls: number,
-): Promise<Sample> {
+): Promise<Turn> {
   const times: number[] = [];
   let left = calls;
   const cpu = await bridge.cpu();
@@ -377,21 +374,24 @@ async function fillWith(bridge: Running, most: number): Promise<number> {
 
 function rowOf(
   key: Pick<McpRow, "way" | "load">,
-  own: readonly Sample[],
-  base: readonly Sample[],
+  samples: readonly (readonly [own: Sample, base: Sample])[],
   mib: number,
 ): McpRow {
-  const of = (field: keyof Sample, samples = own) =>
-    samples.map((sample) => sample[field]);
-  const ratio = (field: keyof Sample) =>
-    spreadOf(ratios(of(field), of(field, base)));
+  const of = (field: keyof Turn, which: 0 | 1) =>
+    samples.map((sample) => {
+      const turns = sample[which];
+      return turns.reduce((sum, turn) => sum + turn[field], 0) / turns.length;
+    });
+  const figure = (field: keyof Turn) => spreadOf(of(field, 0));
+  const ratio = (field: keyof Turn) =>
+    spreadOf(ratios(of(field, 0), of(field, 1)));
   return {
     ...key,
-    cpu: spreadOf(of("cpu")),
+    cpu: figure("cpu"),
     cpuRatio: ratio("cpu"),
-    ms: spreadOf(of("ms")),
+    ms: figure("ms"),
     msRatio: ratio("ms"),
-    callsPerSecond: spreadOf(of("rate")),
+    callsPerSecond: figure("rate"),
     rateRatio: ratio("rate"),
     mib,
   };
