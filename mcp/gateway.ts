@@ -83,6 +83,10 @@ export class McpGateway implements Gateway {
       Promise.resolve(undefined);
   }
 
+  forget({ office, ...caller }: GatewayCaller): void {
+    this.#offices.get(office)?.forget(caller);
+  }
+
   seatFreed(office: string): void {
     if (!this.#isClosed) this.#offices.get(office)?.seatFreed();
   }

@@ -41,7 +41,7 @@ import { abortable } from "../shared/async.ts";
 import { checkNames } from "../shared/checks.ts";
 import { loadPackages } from "../shared/packages.ts";
 import type { SmcpAgent } from "../agent/mod.ts";
-import { CALLER_NAMES, type McpCaller } from "./http/caller.ts";
+import { CALLER_NAMES, type McpCaller } from "./caller.ts";
 import type { AgentProvider } from "./office/office_view.ts";
 import {
   type McpGatewayOptions,
@@ -72,7 +72,7 @@ export type {
   StdioConnection,
   StdioStreams,
 };
-export type { Admitted, McpCall } from "./options.ts";
+export type { Admitted, McpCall, ViewOptions } from "./options.ts";
 export type {
   CallSource,
   GatewayBody,
@@ -80,7 +80,6 @@ export type {
   GatewayPost,
   SeatUse,
 } from "../shared/gateway.ts";
-export type { ViewOptions } from "./http/views.ts";
 export type { SmcpAgent, SmcpAgentOptions } from "../agent/mod.ts";
 export type {
   ClientEnd,

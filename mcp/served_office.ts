@@ -8,7 +8,7 @@
  * @module
  */
 import { repeatedId } from "../agent/call_tool.ts";
-import type { McpCaller } from "./http/caller.ts";
+import { type McpCaller, ownerOf, toAuthInfo } from "./caller.ts";
 import { refusal, untilEnd } from "./http/guards.ts";
 import { isForSeat, SeatDoor } from "./http/seat_door.ts";
 import type { HttpViews } from "./http/views.ts";
@@ -34,7 +34,7 @@ const CALL_SHARE = 0.9;
 
 /** An office as an MCP server, as a gateway uses it. */
 interface GatewayMcp {
-  readonly http: Pick<HttpViews, "answer" | "serve">;
+  readonly http: Pick<HttpViews, "answer" | "serve" | "forget">;
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
@@ -204,6 +204,13 @@ export class ServedOffice {
     if (isShared()) return shared;
     await this.#seat.lend();
     return undefined;
+  }
+
+  /** Ends the sessions and tasks of a client, whose credentials are not valid any more. */
+  forget(caller: McpCaller): void {
+    const { authInfo } = toAuthInfo(caller.principal);
+    this.#table.forget(ownerOf(authInfo));
+    this.#mcp.http.forget(caller);
   }
 
   /** Takes the seat again for open streams, after another Agent has left it. */

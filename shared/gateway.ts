@@ -47,6 +47,11 @@ export interface Gateway {
     principal: string | undefined,
   ): Promise<SeatUse | undefined>;
   /**
+   * Ends what a client has beyond its requests, such as sessions: its credentials are not valid any more, and
+   * its requests have ended.
+   */
+  forget(caller: GatewayCaller): void;
+  /**
    * Called when another Agent has left an office, or was refused after all: open streams may need the
    * seat again.
    */

@@ -27,12 +27,15 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
   "A private key where a key for verifying belongs is refused.": [
     "jwt() refuses a private key in every form, explains that, and shows nothing of it",
   ],
-  "The permissions of a credential are checked at each join, and end when it expires or is revoked.": [
+  "The permissions of a credential are checked at each join, and end when it expires or is revoked; so do the sessions and tasks of an MCP client, and the open streams of an operator.": [
     "Connection: credentials are asked at every join: roles, offices, names, expiry (protocol §10)",
     "recheckSessions() ends the sessions of a key that expired, whose client gets that as the reason (protocol §10)",
     "recheckSessions() ends the sessions of a removed key, and no others (protocol §10)",
     "recheckSessions() keeps members whose key allows less, and applies it to their next join (protocol §10)",
     "recheckSessions() ends sessions whose JWT was signed with a removed key (protocol §10)",
+    "tasks and sessions end with their key, and stay unknown to who has it afterwards",
+    "a client is forgotten some time after its credentials have expired, unless it comes with others",
+    "a stream ends with the credentials that it was opened with",
   ],
   "A misspelled restriction of a key is an error, not a missing restriction.": [
     "apiKeys() refuses a misspelled restriction, which would not apply",
@@ -87,7 +90,7 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
   "Names and results of clients stay text in the console, and do not stop it.": [
     "names stay names, whatever they spell",
     "results stay text, and a large one leaves the page responsive",
-    "10,000 members leave the page responsive",
+    "3,000 members leave the page responsive",
   ],
   "In a cluster an operator's change counts on all nodes, or the answer names those that miss it.": [
     "nodes: a member of another node is kicked, and its seat is closed on all",

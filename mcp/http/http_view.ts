@@ -7,7 +7,12 @@ import {
 } from "@modelcontextprotocol/server";
 import type { IncomingHttpHeaders } from "node:http";
 import { readBody } from "./body.ts";
-import { type McpCaller, toAuthInfo } from "./caller.ts";
+import {
+  type McpCaller,
+  type Message,
+  ownerOf,
+  toAuthInfo,
+} from "../caller.ts";
 import { refusal, RpcError, untilEnd, withPlainAccept } from "./guards.ts";
 import type { EventRoom } from "./kept_events.ts";
 import { keptAlive } from "./kept_alive.ts";
@@ -21,9 +26,8 @@ import {
   readQuickMessage,
 } from "./quick_message.ts";
 import { type Caller, RunningAnswers } from "./running_answers.ts";
-import type { Message } from "./session_transport.ts";
 import { Sessions } from "./sessions.ts";
-import { isTaskMethod, isTaskRequest, ownerOf } from "../tasks/extension.ts";
+import { isTaskMethod, isTaskRequest } from "../tasks/extension.ts";
 import {
   errorAnswer,
   listenForTasks,
@@ -185,6 +189,11 @@ export class HttpView {
     const { body, status, headers } = response;
     if (status !== 200 || body === null) return response;
     return new Response(streamWithTasks(body, tasks), { status, headers });
+  }
+
+  /** Ends the sessions of a client. */
+  forget({ principal }: McpCaller): void {
+    this.#sessions.forget(principal);
   }
 
   /** Cancels all that runs, and ends all streams and sessions. */

@@ -13,7 +13,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { readBody } from "./body.ts";
-import { type McpCaller, toAuthInfo } from "./caller.ts";
+import { type McpCaller, toAuthInfo } from "../caller.ts";
 import type { McpCall } from "../options.ts";
 import type { SmcpAgent } from "../../agent/mod.ts";
 import { invalidParams } from "../tools/result.ts";

@@ -15,7 +15,8 @@ import {
 import { acceptsBoth } from "./guards.ts";
 import { type EventRoom, SessionEvents } from "./kept_events.ts";
 import { isSessionVersion } from "./quick_message.ts";
-import { type Message, SessionTransport } from "./session_transport.ts";
+import { SessionTransport } from "./session_transport.ts";
+import type { Message } from "../caller.ts";
 import type { Introduction } from "../office/begun_call.ts";
 import { createOfficeServer, notifyClient } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";

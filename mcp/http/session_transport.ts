@@ -1,20 +1,14 @@
 import {
-  type AuthInfo,
   type JSONRPCMessage,
   type RequestId,
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
+import type { Message } from "../caller.ts";
 import { refusal, RpcError } from "./guards.ts";
 import type { SessionEvents } from "./kept_events.ts";
 import { cancelledBy, RequestIds } from "../office/request_ids.ts";
 import { isRecord } from "../../protocol/names.ts";
-
-/** A request's body and its sender, as transports of the MCP SDK take them. */
-export interface Message {
-  readonly parsedBody: unknown;
-  readonly authInfo?: AuthInfo;
-}
 
 /**
  * The transport of one session, as clients use it: some have several requests of one id in flight, and

@@ -12,7 +12,7 @@ import {
   type ServerEvent,
 } from "@modelcontextprotocol/server";
 import type { ServerParts } from "../office/server_parts.ts";
-import { toAuthInfo } from "./caller.ts";
+import { type Message, toAuthInfo } from "../caller.ts";
 import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
 import type { QuickAnswers } from "./quick_answer.ts";
 import type { QuickMessage } from "./quick_message.ts";
@@ -20,7 +20,6 @@ import { type Caller, RunningAnswers } from "./running_answers.ts";
 import type { CallingClient, Introduction } from "../office/begun_call.ts";
 import type { EventRoom } from "./kept_events.ts";
 import { type SessionPlace, SessionServer } from "./session_server.ts";
-import type { Message } from "./session_transport.ts";
 import { IdleTimer } from "../../shared/idle_timer.ts";
 import type { GatewayPost } from "../../shared/gateway.ts";
 
@@ -78,6 +77,13 @@ export class Sessions {
   /** Notifies all clients of a change. */
   notify(event: ServerEvent): void {
     for (const session of this.#sessions.values()) session.notify(event);
+  }
+
+  /** Ends the sessions of a client. */
+  forget(principal: string | undefined): void {
+    for (const session of this.#sessions.values()) {
+      if (session.principal === principal) void session.close();
+    }
   }
 
   /** Ends all sessions. */

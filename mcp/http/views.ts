@@ -8,7 +8,7 @@
  * @module
  */
 import { readBytes } from "./body.ts";
-import type { McpCaller } from "./caller.ts";
+import type { McpCaller } from "../caller.ts";
 import { HttpView } from "./http_view.ts";
 import { EventRoom } from "./kept_events.ts";
 import {
@@ -22,9 +22,12 @@ import {
 } from "./guards.ts";
 import { OfficeView } from "../office/office_view.ts";
 import type { ServerParts } from "../office/server_parts.ts";
-import { narrowOptions, type OfficeMcpOptions } from "../options.ts";
+import {
+  narrowOptions,
+  type OfficeMcpOptions,
+  type ViewOptions,
+} from "../options.ts";
 import { messageOf } from "../tools/result.ts";
-import type { NamesOf } from "../../shared/checks.ts";
 import type { GatewayBody, GatewayPost } from "../../shared/gateway.ts";
 
 /** The most views of an office at once, beside the one without a query. */
@@ -105,6 +108,12 @@ export class HttpViews {
   async refresh(): Promise<void> {
     const views = [this.#parts, ...this.#views.values()];
     await Promise.all(views.map(({ view }) => view.ready()));
+  }
+
+  /** Ends the sessions of a client. */
+  forget(caller: McpCaller): void {
+    this.#whole.forget(caller);
+    for (const { http } of this.#views.values()) http.forget(caller);
   }
 
   /** Cancels all that runs, and ends all streams and sessions. */
@@ -196,31 +205,6 @@ async function closeView({ view, http }: OpenView): Promise<void> {
   await http.close();
   view.close();
 }
-
-/** How one client sees an office, by the query of its URL: `/mcp/OFFICE?tools=search`. */
-export type ViewOptions = Pick<
-  OfficeMcpOptions,
-  | "computer"
-  | "include"
-  | "exclude"
-  | "tools"
-  | "nameLimit"
-  | "callTimeoutMs"
-  | "lenient"
-  | "desktopTools"
->;
-
-/** The names of {@linkcode ViewOptions}. */
-export const VIEW_NAMES = {
-  computer: true,
-  include: true,
-  exclude: true,
-  tools: true,
-  nameLimit: true,
-  callTimeoutMs: true,
-  lenient: true,
-  desktopTools: true,
-} satisfies NamesOf<ViewOptions>;
 
 /** The parameters: which option each is, and how it is written; all but lists are given once. */
 const PARAMETERS = {

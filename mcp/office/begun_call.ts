@@ -9,6 +9,7 @@
  */
 import type * as Mcp from "@modelcontextprotocol/server";
 import type { SmcpAgent } from "../../agent/mod.ts";
+import { toAuthInfo } from "../caller.ts";
 import type { Asked } from "./call.ts";
 import { acceptedBy, type CallQuestions, questionIn } from "./questions.ts";
 import type { ServerParts } from "./server_parts.ts";
@@ -60,7 +61,7 @@ export class BegunCall {
     const { agent, principal, info, capabilities } = client;
     const turn = new Turn({ getClientVersion: () => info }, {
       mcpReq: this.#abort,
-      http: { authInfo: principalInfo(principal) },
+      http: toAuthInfo(principal),
     }, parts);
     const accepts = acceptedBy(capabilities);
     const questions = accepts &&
@@ -114,9 +115,6 @@ export class BegunCall {
     return Promise.resolve(questionIn(result));
   };
 }
-
-const principalInfo = (clientId: string | undefined) =>
-  clientId === undefined ? undefined : { clientId };
 
 /** By the request that the MCP SDK hands to its handler. */
 const begunCalls = new WeakMap<Request, BegunCall>();

@@ -21,7 +21,6 @@ import type { ServerParts } from "./server_parts.ts";
 import { answerToolRequests } from "./tools.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { isSubscribed } from "../resources/watches.ts";
-import { TASKS_CAPABILITY } from "../tasks/extension.ts";
 import { answeringWithTasks, type Handler } from "../tasks/running_call.ts";
 import { answerTaskRequests } from "../tasks/task_requests.ts";
 import type { Catalogue } from "../tools/catalogue.ts";
@@ -29,6 +28,7 @@ import { computerPart } from "../tools/names.ts";
 import { messageOf } from "../tools/result.ts";
 import { CALL_TOOL, SEARCH_TOOLS } from "../tools/search.ts";
 import { UI_CAPABILITY, UI_EXTENSION } from "../../protocol/mcp/apps.ts";
+import { TASKS_CAPABILITY } from "../../protocol/mcp/tasks.ts";
 import { PROTOCOL_VERSION } from "../../protocol/mod.ts";
 import {
   readOffices,

@@ -13,7 +13,7 @@ import { RequestIds } from "./request_ids.ts";
 import { subscribeIn } from "./resources.ts";
 import { createOfficeServer, notifyClient } from "./server.ts";
 import type { ServerParts } from "./server_parts.ts";
-import { ownerOf } from "../tasks/extension.ts";
+import { ownerOf } from "../caller.ts";
 import {
   errorAnswer,
   listenForTasks,

@@ -10,12 +10,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type * as Mcp from "@modelcontextprotocol/server";
 import { messageOf } from "../tools/result.ts";
-
-/** The name of the extension. */
-export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
-
-/** What a server and a client declare that support it. */
-export const TASKS_CAPABILITY = { [TASKS_EXTENSION]: {} };
+import { TASKS_CAPABILITY, TASKS_EXTENSION } from "../../protocol/mcp/tasks.ts";
 
 /** How far a task is, with what belongs to that. */
 export type TaskState =
@@ -67,14 +62,6 @@ export const undeclared = (): MissingRequiredClientCapabilityError =>
   new MissingRequiredClientCapabilityError({
     requiredCapabilities: { extensions: TASKS_CAPABILITY },
   });
-
-/**
- * Returns whose the tasks of a request are: its principal's. Without authentication they are
- * anybody's who knows their ids, which cannot be guessed.
- */
-export const ownerOf = (
-  authInfo: { readonly clientId: string } | undefined,
-): string => authInfo?.clientId ?? "";
 
 /** Whether a request is about a task: it needs no Agent. */
 export const isTaskRequest = (message: unknown): boolean =>

@@ -9,7 +9,8 @@
  */
 import { isInputRequiredResult } from "@modelcontextprotocol/server";
 import type * as Mcp from "@modelcontextprotocol/server";
-import { hasTasks, ownerOf, toTaskError } from "./extension.ts";
+import { ownerOf } from "../caller.ts";
+import { hasTasks, toTaskError } from "./extension.ts";
 import { KEPT_MS, type Task } from "./task.ts";
 import type { TaskTable } from "./task_table.ts";
 import type { ToolProgress } from "../../protocol/mod.ts";

@@ -1,5 +1,6 @@
 import type * as Mcp from "@modelcontextprotocol/server";
-import { hasTasks, ownerOf, undeclared } from "./extension.ts";
+import { ownerOf } from "../caller.ts";
+import { hasTasks, undeclared } from "./extension.ts";
 import type { Task } from "./task.ts";
 import type { TaskTable } from "./task_table.ts";
 import { invalidParams } from "../tools/result.ts";

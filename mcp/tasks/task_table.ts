@@ -10,7 +10,7 @@
 import type { DescribedTask } from "./extension.ts";
 import { Task } from "./task.ts";
 import { failure } from "../tools/result.ts";
-import { weigh } from "../../shared/json/values.ts";
+import { roomOf } from "../../shared/json/values.ts";
 
 /** The most tasks of an owner, and of all of them, in an office. */
 const MAX_PER_OWNER = 1_000;
@@ -18,7 +18,6 @@ const MAX_TASKS = 5_000;
 /** The most letters of the results that are kept, of an owner and of all of them; a value counts as some. */
 const MAX_LETTERS_PER_OWNER = 16 * 2 ** 20;
 const MAX_LETTERS = 64 * 2 ** 20;
-const LETTERS_PER_VALUE = 8;
 
 /** A task of a table, and what ends with it. */
 interface Entry {
@@ -96,6 +95,15 @@ export class TaskTable {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Cancels and forgets all tasks of an owner, so that no later one of that name finds them. */
+  forget(owner: string): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.task.owner === owner) {
+        this.#drop(entry, "its credentials are not valid any more");
+      }
+    }
+  }
+
   /** Cancels all tasks, and forgets them. */
   close(): void {
     this.#listeners.clear();
@@ -122,9 +130,9 @@ export class TaskTable {
     }, entry.task.leftMs);
   }
 
-  #drop(entry: Entry): void {
+  #drop(entry: Entry, why = "its time is over"): void {
     const { task } = entry;
-    task.cancel("its time is over");
+    task.cancel(why);
     clearTimeout(entry.timer);
     this.#weighs(entry, 0);
     if (!this.#entries.delete(task.id)) return;
@@ -134,8 +142,7 @@ export class TaskTable {
   }
 
   #fit(entry: Entry): void {
-    const { values, letters } = weigh(entry.task.result);
-    this.#weighs(entry, letters + values * LETTERS_PER_VALUE);
+    this.#weighs(entry, roomOf(entry.task.result));
     for (let owner; (owner = this.#excessive()) !== undefined;) {
       const kept = [...this.#entries.values()]
         .filter(({ task, letters }) => task.owner === owner && letters > 0);

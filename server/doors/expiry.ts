@@ -21,7 +21,8 @@ import type { ClientSocket } from "../wire/mod.ts";
 /** The longest delay of a timer in milliseconds; a longer one would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-const SYSTEM_CLOCK = {
+/** The real one. */
+export const SYSTEM_CLOCK = {
   /** Milliseconds since 1970. */
   now: (): number => Date.now(),
   /** Calls back after a number of milliseconds; returns a function that cancels it. */
@@ -184,28 +185,42 @@ export class OpenExchanges {
     });
   }
 
-  /** Watches a request until its answer has ended. */
-  add(outgoing: Outgoing, identity: Identity | undefined): void {
-    this.#open.set(outgoing, identity && exchange(outgoing, identity));
+  /**
+   * Watches a request until its answer has ended.
+   *
+   * @param mayStay whether it goes on with other rights; by default with the same alone
+   */
+  add(
+    outgoing: Outgoing,
+    identity: Identity | undefined,
+    mayStay: Exchange["mayStay"] = ({ policy }) =>
+      JSON.stringify(policy) === JSON.stringify(identity?.policy),
+  ): void {
+    this.#open.set(outgoing, identity && exchange(outgoing, identity, mayStay));
     outgoing.on("close", () => {
       this.#open.get(outgoing)?.prevent();
       this.#open.delete(outgoing);
     });
   }
 
-  /** Ends the requests of those whose credentials are not valid any more. */
-  recheck(): Promise<void> {
-    return recheckAll(
+  /** Ends the requests of those whose credentials are not valid any more; resolves when they have ended. */
+  async recheck(): Promise<void> {
+    const ending: Outgoing[] = [];
+    await recheckAll(
       [...this.#open].map(async ([outgoing, open]) => {
         if (open === undefined) return;
         const { authenticator } = this.#parts;
         const verdict = await authenticator?.refresh?.(open.identity);
         if (verdict === undefined || !this.#open.has(outgoing)) return;
-        if ("refused" in verdict) return void outgoing.destroy();
+        if ("refused" in verdict || !open.mayStay(verdict)) {
+          ending.push(outgoing);
+          return void outgoing.destroy();
+        }
         open.prevent();
-        this.#open.set(outgoing, exchange(outgoing, verdict));
+        this.#open.set(outgoing, exchange(outgoing, verdict, open.mayStay));
       }),
     );
+    await closed(ending);
   }
 
   /** Resolves when all have ended; those that have not after a second are ended. */
@@ -217,12 +232,19 @@ export class OpenExchanges {
 /** A request with credentials. */
 interface Exchange {
   readonly identity: Identity;
+  /** Whether it goes on with other rights. */
+  readonly mayStay: (identity: Identity) => boolean;
   /** Cancels its end at their expiry. */
   readonly prevent: () => void;
 }
 
 /** Ends a request at the expiry of the credentials that it was sent with, unless that is prevented. */
-const exchange = (outgoing: Outgoing, identity: Identity): Exchange => ({
+const exchange = (
+  outgoing: Outgoing,
+  identity: Identity,
+  mayStay: Exchange["mayStay"],
+): Exchange => ({
   identity,
+  mayStay,
   prevent: atTime(identity.expiresAt ?? Infinity, () => outgoing.destroy()),
 });

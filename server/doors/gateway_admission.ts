@@ -21,9 +21,10 @@ import {
 import type { RequestParts } from "../http/gate.ts";
 import type { HostRule } from "../http/host_rule.ts";
 import { bearerToken } from "../../shared/authorization.ts";
-import type { GatewayCaller } from "../../shared/gateway.ts";
+import type { Gateway, GatewayCaller } from "../../shared/gateway.ts";
 import { HOST } from "../../shared/http.ts";
 import { OpenExchanges } from "./expiry.ts";
+import { KnownClients, mayUse } from "./known_clients.ts";
 
 /** The parts of a server that {@linkcode GatewayAdmission} needs. */
 export interface AdmissionParts extends RequestParts {
@@ -37,14 +38,20 @@ export class GatewayAdmission {
   /** The path before the name of an office. */
   readonly #path: string;
   readonly #open: OpenExchanges;
+  readonly #clients: KnownClients;
   /** By request. */
   readonly #verdicts = new WeakMap<object, Promise<GatewayCaller>>();
 
-  /** @param path before the name of an office */
-  constructor(path: string, parts: AdmissionParts) {
-    this.#path = path;
+  /** @param gateway its path before the name of an office, and what ends what a client has beyond its requests */
+  constructor(
+    gateway: Pick<Gateway, "path" | "forget">,
+    parts: AdmissionParts,
+  ) {
+    this.#path = gateway.path;
     this.#parts = parts;
     this.#open = new OpenExchanges(parts);
+    const forget = (caller: GatewayCaller) => gateway.forget(caller);
+    this.#clients = new KnownClients(parts.authenticator, forget);
   }
 
   /**
@@ -60,13 +67,15 @@ export class GatewayAdmission {
     return verdict;
   }
 
-  /** Ends the requests of those whose credentials are not valid any more. */
-  recheck(): Promise<void> {
-    return this.#open.recheck();
+  /** Ends the requests of those whose credentials are not valid any more, and then what they have beyond them. */
+  async recheck(): Promise<void> {
+    await this.#open.recheck();
+    await this.#clients.recheck();
   }
 
   /** Resolves when all requests have ended; those that have not after a second are ended. */
   ended(): Promise<void> {
+    this.#clients.close();
     return this.#open.ended();
   }
 
@@ -78,12 +87,15 @@ export class GatewayAdmission {
     if (draining()) refuse(503, shuttingDown().toPayload());
     const address = addressOf(incoming, this.#parts);
     const identity = await this.#authenticate(incoming, office, address);
-    const caller = identity && { principal: identity.principal };
+    const caller = {
+      office,
+      ...(identity && { principal: identity.principal }),
+    };
     const kind = kindOf(incoming);
     const excess = this.#open.count(
       outgoing,
       address,
-      caller?.principal,
+      caller.principal,
       kind,
     );
     if (excess) refuse(429, excess.toPayload(), { "Retry-After": "1" });
@@ -91,8 +103,10 @@ export class GatewayAdmission {
       // It is not read, so that the client gets the answer.
       refuse(413, `The body is too large: at most ${maxMessageBytes} bytes`);
     }
-    this.#open.add(outgoing, identity);
-    return { office, ...caller };
+    const mayStay = (identity: Identity) => mayUse(identity, office);
+    this.#open.add(outgoing, identity, mayStay);
+    if (identity) this.#clients.saw(caller, identity);
+    return caller;
   }
 
   /** Authenticates the client of a request, and checks whether it may use the office. */

@@ -78,7 +78,7 @@ export class GatewayRoutes {
       },
     });
     parts.seats?.serve(this.#gateway);
-    this.#admission = new GatewayAdmission(this.#gateway.path, parts);
+    this.#admission = new GatewayAdmission(this.#gateway, parts);
     this.quick = new QuickDoor(this.#gateway, this.#admission, parts);
   }
 

@@ -75,6 +75,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   mcp: [
     "options.ts",
+    "caller.ts",
     "resources/uris.ts",
     "tools",
     "resources",

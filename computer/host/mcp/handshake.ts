@@ -25,6 +25,7 @@ import {
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 import * as z from "zod";
 import { UI_CAPABILITY, UI_EXTENSION } from "../../../protocol/mcp/apps.ts";
+import { TASKS_CAPABILITY } from "../../../protocol/mcp/tasks.ts";
 import { PROTOCOL_VERSION } from "../../../protocol/mod.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import {
@@ -39,9 +40,6 @@ import { OwnCalls } from "./own_calls.ts";
 
 /** The first revision of MCP without sessions. */
 const MODERN_VERSION = "2026-07-28";
-
-/** The extension of MCP by which a call becomes a task (SEP-2663). */
-export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 const CLIENT_INFO = { name: "a2c-smcp-computer", version: PROTOCOL_VERSION };
 
@@ -170,7 +168,7 @@ async function discover(
     "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
     "io.modelcontextprotocol/clientCapabilities": {
       ...asked,
-      extensions: { ...asked.extensions, [TASKS_EXTENSION]: {} },
+      extensions: { ...asked.extensions, ...TASKS_CAPABILITY },
     },
   };
   const _meta = { ...envelope, ...writeOffices(own.offices ?? [])._meta };

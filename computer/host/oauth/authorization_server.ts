@@ -14,11 +14,8 @@ import type {
   OAuthProtectedResourceMetadata,
   OAuthTokens,
 } from "@modelcontextprotocol/sdk/shared/auth";
-import {
-  AuthorizationError,
-  credentialsWanted,
-  signInImpossible,
-} from "./authorized_fetch.ts";
+import { credentialsWanted, signInImpossible } from "./authorized_fetch.ts";
+import { OutOfReachError, Requests } from "./requests.ts";
 import * as sdk from "./sdk_auth.ts";
 import type { Refused, SavedAuthorization } from "./token_store.ts";
 import { isRecord } from "../../../protocol/names.ts";
@@ -57,6 +54,8 @@ const REGISTER_BY_HAND =
   'register the Computer there, and set "client_id" in "oauth" of its server_parameters';
 const CORRECT_METADATA =
   'have its operator correct that, or set credentials in its "headers"';
+const NAME_TENANT =
+  'have its operator name the issuer of one tenant in "authorization_servers", with its id in place of "common", or set credentials in its "headers"';
 
 /** The authorization server of an MCP server. */
 export class AuthorizationServer {
@@ -102,9 +101,10 @@ export class AuthorizationServer {
     const metadata = await requests.run(() => findMetadata(issuer, requests));
     // One that is found by the place of the MCP server alone may be another's.
     if (metadata && named && normal(metadata.issuer) !== normal(named)) {
+      // Entra's for all tenants is a template: by it no answer could be known as another tenant's.
       throw signInImpossible(
         'The metadata of its authorization server are of another "issuer"',
-        CORRECT_METADATA,
+        /[{}]/.test(metadata.issuer) ? NAME_TENANT : CORRECT_METADATA,
         `${redactUrl(metadata.issuer)}, not ${redactUrl(named)}`,
       );
     }
@@ -409,59 +409,6 @@ function invalidField(error: unknown): string | undefined {
   const [issue] = error.issues;
   const path = isRecord(issue) && Array.isArray(issue.path) ? issue.path : [];
   return path.length === 0 ? "" : ` ("${path.join(".")}")`;
-}
-
-/** The authorization server cannot be reached, or fails itself; it may do better later. */
-export class OutOfReachError extends Error {
-  /** Always `"OutOfReachError"`. */
-  override readonly name = "OutOfReachError";
-
-  /** Creates an error. */
-  constructor(options?: ErrorOptions) {
-    super("Its authorization server is out of reach", options);
-  }
-}
-
-/** The requests of one attempt. */
-class Requests {
-  readonly #fetch: FetchLike;
-  readonly #signal: AbortSignal;
-  /** Whether the last one reached no server, or one that failed itself. */
-  isTrouble = false;
-
-  constructor(fetch: FetchLike, signal: AbortSignal) {
-    this.#fetch = fetch;
-    this.#signal = signal;
-  }
-
-  /** Sends one. */
-  readonly fetch: FetchLike = async (url, init) => {
-    const signals = init?.signal ? [init.signal, this.#signal] : [this.#signal];
-    this.isTrouble = true;
-    const response = await this.#fetch(url, {
-      ...init,
-      signal: AbortSignal.any(signals),
-    });
-    this.isTrouble = response.status >= 500;
-    return response;
-  };
-
-  /**
-   * Runs work that sends some.
-   *
-   * @throws what `work` throws, unless the reason is that no server was reached
-   */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      this.#signal.throwIfAborted();
-      if (this.isTrouble && !(error instanceof AuthorizationError)) {
-        throw new OutOfReachError({ cause: error });
-      }
-      throw error;
-    }
-  }
 }
 
 /** Returns whether an error is about the client itself. */

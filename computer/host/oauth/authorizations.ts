@@ -17,6 +17,7 @@ import type {
   Client,
 } from "./authorization_server.ts";
 import type { SignIn } from "./sign_in.ts";
+import { OutOfReachError } from "./requests.ts";
 import {
   afterRefusal,
   type SavedAuthorization,
@@ -372,7 +373,7 @@ export class OAuthSession implements Authorizer {
     try {
       return await work();
     } catch (error) {
-      const { refusalCode, OutOfReachError } = await loadServer();
+      const { refusalCode } = await loadServer();
       this.#closing.signal.throwIfAborted();
       if (error instanceof OutOfReachError) throw error;
       throw toAuthorize("unrenewed", { values: refusalCode(error) });

@@ -6,11 +6,8 @@ import {
   startComputerPage,
 } from "../support/console_office.ts";
 import { consoleTest, DESK, openTab, PHONE } from "../support/driven.ts";
-import {
-  assertResponsive,
-  seriousFindings,
-  tooWide,
-} from "../support/looking.ts";
+import { seriousFindings, tooWide } from "../support/looking.ts";
+import { assertResponsive } from "../support/page_work.ts";
 import { argumentsOf } from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
@@ -358,8 +355,9 @@ consoleTest(
     await page.getByRole("row", { name: /^files running/ }).waitFor();
     await page.getByRole("link", { name: "Calls" }).click();
     const text = HOSTILE.repeat(100);
+    await page.reload();
+    await page.getByText("No call yet").waitFor();
     await assertResponsive(page, async () => {
-      await page.reload();
       for (let batch = 0; batch < 30; batch++) {
         await Promise.all(
           Array.from({ length: 100 }, () => callTool(office, "echo", { text })),

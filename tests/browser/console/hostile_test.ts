@@ -8,7 +8,8 @@ import {
   startConsole,
 } from "../support/console_office.ts";
 import { consoleTest, PHONE } from "../support/driven.ts";
-import { assertResponsive, tooWide } from "../support/looking.ts";
+import { tooWide } from "../support/looking.ts";
+import { assertResponsive } from "../support/page_work.ts";
 import { plainText } from "../../../shared/shown_text.ts";
 import { OFFICE } from "../../support/office.ts";
 import { clusterOf } from "../../support/server/slow_cluster.ts";
@@ -102,9 +103,9 @@ consoleTest(
   },
 );
 
-consoleTest("10,000 members leave the page responsive", async () => {
+consoleTest("3,000 members leave the page responsive", async () => {
   const cluster = clusterOf((local) => {
-    for (let i = 0; i < 10_000; i++) {
+    for (let i = 0; i < 3_000; i++) {
       const wanted = { role: "computer", name: `computer-${i}` } as const;
       local.join(quietPeer(i), { ...wanted, office: OFFICE });
     }
@@ -118,19 +119,20 @@ consoleTest("10,000 members leave the page responsive", async () => {
   await assertResponsive(page, async () => {
     await go(page, "#/offices");
     await page.getByRole("link", { name: OFFICE }).click();
-    await page.getByText(/10002 members/).waitFor();
-    await page.getByLabel("Filter").pressSequentially("computer-9999");
-    await page.getByRole("link", { name: "computer-9999" }).waitFor();
+    await page.getByText(/3002 members/).waitFor();
+    await page.getByLabel("Filter").pressSequentially("computer-2999");
+    await page.getByRole("link", { name: "computer-2999" }).waitFor();
     await page.getByLabel("Filter").fill("");
-    await page.getByText(/10002 members/).waitFor();
+    await page.getByText(/3002 members/).waitFor();
     await using _late = await joinRaw(
       console.office.url,
       "computer",
       "a-late-one",
       OFFICE,
     );
-    await page.getByText(/10003 members/).waitFor();
+    await page.getByText(/3003 members/).waitFor();
   });
+  assertEquals(await page.locator("tbody tr").count(), 200);
 });
 
 /** A member that answers nothing but errors. */

@@ -1,5 +1,6 @@
 /**
- * The server's end-to-end suites in Bun, with a Server that listens by `node:http`.
+ * The server's end-to-end suites in Bun, with a Server that listens by `node:http`: part of `test:bun`
+ * alone. In the continuous integration such a Server runs in the suites of the roles and of a cluster.
  *
  * @module
  */

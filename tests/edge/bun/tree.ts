@@ -6,6 +6,7 @@ import { findBun } from "../../../tools/npm/bun.ts";
 import { run } from "../../../tools/process.ts";
 import { readTap, type TapResult } from "../../node/read_tap.ts";
 import { start } from "../../support/child.ts";
+import type { LeftOut } from "./in_bun/register.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -30,10 +31,9 @@ export interface Tree extends AsyncDisposable {
   /**
    * Runs a test file in Bun.
    *
-   * @param leftOut names of tests that have to fail
    * @returns its tests; the names of those left out are marked
    */
-  run(file: string, leftOut: readonly string[]): Promise<TapResult[]>;
+  run(file: string, leftOut: LeftOut): Promise<TapResult[]>;
 }
 
 /** The adapter that `createFetchServer()` uses there. */

@@ -3,7 +3,7 @@ import { INITIALIZE, JSON_HEADERS } from "./post.ts";
 
 /** Sends one request. */
 export const send = (
-  mcp: OfficeMcp,
+  mcp: Pick<OfficeMcp, "fetch">,
   { method = "POST", body, session, ...more }: {
     readonly method?: string;
     readonly body?: string;
@@ -22,7 +22,7 @@ export const send = (
   });
 
 /** Opens a session; returns its id. */
-export async function open(mcp: OfficeMcp): Promise<string> {
+export async function open(mcp: Pick<OfficeMcp, "fetch">): Promise<string> {
   const response = await send(mcp, { body: INITIALIZE });
   await response.text();
   return response.headers.get("mcp-session-id") ?? "";

@@ -11,9 +11,10 @@ import {
 } from "@modelcontextprotocol/ext-tasks/core";
 import { mcpGateway, type McpGatewayOptions } from "../../../mcp/mod.ts";
 import type { ToolCallReq } from "../../../protocol/mod.ts";
+import type { Authenticator } from "../../../server/mod.ts";
 import { type Office, startOffice } from "../office.ts";
 import { clientV2, transportV2 } from "./clients.ts";
-import { GATEWAY_KEYS, gatewayKeys } from "./gateway.ts";
+import { GATEWAY_KEYS } from "./gateway.ts";
 import { JSON_HEADERS } from "./post.ts";
 
 /** The extension, as clients declare it. */
@@ -261,12 +262,13 @@ export interface SlowOffice extends AsyncDisposable {
 
 /** Starts it, behind a Server with MCP. */
 export async function startSlowOffice(
-  { keys = false, gateway }: {
-    readonly keys?: boolean;
+  { authenticator, gateway }: {
+    /** Admits the holders of {@linkcode GATEWAY_KEYS} at least. */
+    readonly authenticator?: Authenticator;
     readonly gateway?: McpGatewayOptions;
   } = {},
 ): Promise<SlowOffice> {
-  const auth = (api_key: string) => keys ? { auth: { api_key } } : {};
+  const auth = (api_key: string) => authenticator ? { auth: { api_key } } : {};
   const methods: (string | null)[] = [];
   let asked = Promise.withResolvers<void>();
   const makeGateway = mcpGateway(gateway);
@@ -284,7 +286,7 @@ export async function startSlowOffice(
         };
         return made;
       },
-      ...(keys && { authenticator: gatewayKeys() }),
+      ...(authenticator && { authenticator }),
     },
   });
   await office.agent.leave();

@@ -182,6 +182,7 @@ function startGateway() {
           answers.push(answer);
           return answer.promise;
         },
+        forget() {},
       },
       refresh: () => Promise.resolve(),
       close: () => Promise.resolve(),

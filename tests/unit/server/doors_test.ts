@@ -8,11 +8,7 @@ import {
 import { connect as dial } from "node:net";
 import { createServer, type Server } from "node:http";
 import { ProtocolError } from "../../../protocol/mod.ts";
-import {
-  atTime,
-  type Clock,
-  endAtExpiry,
-} from "../../../server/doors/expiry.ts";
+import { atTime, endAtExpiry } from "../../../server/doors/expiry.ts";
 import {
   InProcessDoor,
   type InProcessGuest,
@@ -29,6 +25,7 @@ import type { ServerEnd } from "../../../shared/in_process.ts";
 import { Pace } from "../../../shared/pace.ts";
 import { ANY_REQUEST } from "../../support/any_request.ts";
 import { plainOffices } from "../../support/server/plain_offices.ts";
+import { standingClock } from "../../support/server/standing_clock.ts";
 
 const LEAVE = { office_id: "north" };
 const REQUEST = { ...ANY_REQUEST, ...LEAVE };
@@ -282,31 +279,6 @@ Deno.test("a door that closes ends its connections with the reason, and lets nob
 });
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-/** A manual clock, with its timers. */
-function standingClock(start: number) {
-  let now = start;
-  const waiting = new Map<() => void, number>();
-  const clock: Clock = {
-    now: () => now,
-    after(milliseconds, callBack) {
-      waiting.set(callBack, now + milliseconds);
-      return () => void waiting.delete(callBack);
-    },
-  };
-  return {
-    clock,
-    waiting,
-    /** Moves on to the next timer, which fires; `early` milliseconds before its time. */
-    fire(early = 0) {
-      for (const [callBack, at] of [...waiting]) {
-        waiting.delete(callBack);
-        now = at - early;
-        callBack();
-      }
-    },
-  };
-}
 
 Deno.test("atTime() calls back at a time, once, and not before it even when a timer fires early", () => {
   const { clock, waiting, fire } = standingClock(1000);

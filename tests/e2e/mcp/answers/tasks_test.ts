@@ -9,6 +9,7 @@ import { fixtureHere } from "../../../support/computer/fixture_here.ts";
 import { ChildTransport } from "../../../support/mcp/clients.ts";
 import {
   GATEWAY_KEYS,
+  gatewayKeys,
   pipeCommand,
   startGateway,
 } from "../../../support/mcp/gateway.ts";
@@ -146,7 +147,7 @@ Deno.test("of a result and a cancellation that meet, one counts, for good", asyn
 });
 
 Deno.test("a task belongs to who made it: it does not exist for others", async () => {
-  await using slow = await startSlowOffice({ keys: true });
+  await using slow = await startSlowOffice({ authenticator: gatewayKeys() });
   const [ann, bob] = [GATEWAY_KEYS.ann, GATEWAY_KEYS.bob].map((key) =>
     new TaskClient({ ...slow, headers: { "x-api-key": key } })
   );

@@ -149,8 +149,10 @@ Deno.test("a stream has only events of offices that its operator sees and asked 
   assert(log.text.includes("server:nonsense"));
 });
 
+const OPS = { id: "ops", key: "ops", roles: ["operator"] } as const;
+
 Deno.test("a stream ends with the credentials that it was opened with", async () => {
-  let keys = apiKeys([{ id: "ops", key: "ops", roles: ["operator"] }]);
+  let keys = apiKeys([OPS]);
   await using office = await operated({
     authenticator: {
       authenticate: (credentials) => keys.authenticate(credentials),
@@ -158,11 +160,14 @@ Deno.test("a stream ends with the credentials that it was opened with", async ()
       hasOperators: () => true,
     },
   });
-  const events = await openEvents(office.url, { token: "ops" });
-  await events.next();
-  keys = apiKeys([{ id: "other", key: "other" }]);
-  await office.server.recheckSessions();
-  await events.ended().catch(() => {}); // its connection is cut
+  for (const changed of [[], [{ ...OPS, offices: ["south"] }]]) {
+    keys = apiKeys([OPS]);
+    const events = await openEvents(office.url, { token: "ops" });
+    await events.next();
+    keys = apiKeys(changed);
+    await office.server.recheckSessions();
+    await events.ended().catch(() => {}); // its connection is cut
+  }
 });
 
 Deno.test("at a shutdown a stream says so, and ends", async () => {

@@ -14,8 +14,10 @@ import { pathToFileURL } from "node:url";
 import {
   after,
   before,
+  BY_CHANCE_MARK,
   context,
-  LEFT_OUT_MARK,
+  FAILING_MARK,
+  type LeftOut,
   type Registered,
   registered,
 } from "./register.ts";
@@ -24,7 +26,7 @@ import {
 const LIMIT_MS = 120_000;
 
 /** How long a test may run that is expected to fail. */
-const LEFT_OUT_LIMIT_MS = 10_000;
+const FAILING_LIMIT_MS = 10_000;
 
 /** Of the engines of tests/wire, the other one stands for `fetch`. */
 const OTHER_ENGINE = / \[stock\]$/;
@@ -52,7 +54,7 @@ async function run({ fn }: Registered, limit: number): Promise<void> {
 
 /** Runs a test that is expected to fail; throws when it passes. */
 async function fail(test: Registered): Promise<void> {
-  const passed = await run(test, LEFT_OUT_LIMIT_MS).then(
+  const passed = await run(test, FAILING_LIMIT_MS).then(
     () => true,
     () => false,
   );
@@ -61,8 +63,8 @@ async function fail(test: Registered): Promise<void> {
   }
 }
 
-const [file = "", leftOut = "[]", way] = process.argv.slice(2);
-const names: readonly string[] = JSON.parse(leftOut);
+const [file = "", leftOut = "", way] = process.argv.slice(2);
+const { failing, byChance }: LeftOut = JSON.parse(leftOut);
 await import(pathToFileURL(resolve(file)).href);
 console.log("TAP version 13");
 let count = 0;
@@ -70,24 +72,34 @@ for (const hook of before) await hook();
 const tests = registered.filter(({ name, ignore }) =>
   !ignore && !(way === "fetch" && OTHER_ENGINE.test(name))
 );
-const isLeftOut = ({ name }: Registered) => names.includes(name);
-// The others come first: what fails leaves behind what it had begun.
-for (
-  const test of [
-    ...tests.filter((it) => !isLeftOut(it)),
-    ...tests.filter(isLeftOut),
-  ]
-) {
-  const name = isLeftOut(test) ? `${LEFT_OUT_MARK}${test.name}` : test.name;
+const isFailing = ({ name }: Registered) => failing.includes(name);
+const isByChance = ({ name }: Registered) => byChance.includes(name);
+
+/** Runs a test and reports it. */
+async function report(
+  name: string,
+  runTest: () => Promise<void>,
+): Promise<void> {
   count++;
   try {
-    if (isLeftOut(test)) await fail(test);
-    else await run(test, test.timeout ?? LIMIT_MS);
+    await runTest();
     console.log(`ok ${count} - ${name}`);
   } catch (error) {
     const text = error instanceof Error ? error.stack ?? error.message : error;
     console.log(`not ok ${count} - ${name}\n${text}`);
   }
+}
+
+for (const test of tests) {
+  if (isFailing(test) || isByChance(test)) continue;
+  await report(test.name, () => run(test, test.timeout ?? LIMIT_MS));
+}
+// They come last: what fails leaves behind what it had begun.
+for (const test of tests.filter(isFailing)) {
+  await report(FAILING_MARK + test.name, () => fail(test));
+}
+for (const { name } of tests.filter(isByChance)) {
+  await report(BY_CHANCE_MARK + name, () => Promise.resolve());
 }
 for (const hook of after) await hook();
 console.log(`1..${count}`);

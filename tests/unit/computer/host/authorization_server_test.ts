@@ -7,11 +7,11 @@ import {
 } from "@std/assert";
 import {
   AuthorizationServer,
-  OutOfReachError,
   readChallenge,
   readScopes,
 } from "../../../../computer/host/oauth/authorization_server.ts";
 import { AuthorizationError } from "../../../../computer/host/oauth/authorized_fetch.ts";
+import { OutOfReachError } from "../../../../computer/host/oauth/requests.ts";
 
 const ISSUER = "https://auth.example";
 const URL_OF_MCP = "https://mcp.example/mcp";
@@ -100,6 +100,22 @@ Deno.test("readScopes() and readChallenge() read what an MCP server asks for", (
   });
 });
 
+Deno.test("no body is left open where metadata are looked for at several places", async () => {
+  const open = new Set<string>();
+  const fetch = (url: string | URL) => {
+    const address = String(url);
+    open.add(address);
+    // It never ends by itself, as one that is still on its way.
+    const body = new ReadableStream({
+      cancel: () => void open.delete(address),
+    });
+    return Promise.resolve(new Response(body, { status: 404 }));
+  };
+  const challenge = { scopes: [] };
+  await AuthorizationServer.ofResource(URL_OF_MCP, challenge, fetch, signal);
+  assertEquals([...open], []);
+});
+
 Deno.test("an MCP server names its authorization server, or is its own", async () => {
   const named = await ofResource({
     [RESOURCE_AT]: RESOURCE,
@@ -138,6 +154,32 @@ Deno.test("metadata that name another issuer than the MCP server are refused, bu
   assert(!error.hint.message.includes("https:"));
   const own = "https://mcp.example/.well-known/oauth-authorization-server";
   await ofResource({ [own]: { ...METADATA, issuer: ISSUER } });
+});
+
+Deno.test("metadata of any tenant, as Entra has them, are refused, and the error names what to change", async () => {
+  const common = "https://login.example/common/v2.0";
+  const at = (place: string) => `https://login.example${place}`;
+  const template = "https://login.example/{tenantid}/v2.0";
+  const error = await assertRejects(
+    () =>
+      ofResource({
+        [`${RESOURCE_AT}/mcp`]: {
+          ...RESOURCE,
+          authorization_servers: [common],
+        },
+        [at("/common/v2.0/.well-known/openid-configuration")]: {
+          ...METADATA,
+          issuer: template,
+          jwks_uri: at("/common/keys"),
+          subject_types_supported: ["pairwise"],
+          id_token_signing_alg_values_supported: ["RS256"],
+        },
+      }),
+    AuthorizationError,
+    'of another "issuer"',
+  );
+  assertStringIncludes(error.message, "tenantid");
+  assertStringIncludes(error.hint.message, "the issuer of one tenant");
 });
 
 Deno.test("checkIssuer() takes the code of this server alone, as it is written, and needs the name where that is promised", async () => {
