@@ -75,7 +75,9 @@ export interface ApiParts
   /** Has the events of this node for others. */
   readonly tap: EventTap;
   /** Has the grants of programs, of all nodes; absent where sign-in is off. */
-  readonly signIns?: Pick<SignIn, "url" | "grants" | "end"> | undefined;
+  readonly signIns?:
+    | Pick<SignIn, "url" | "grants" | "end" | "revoke">
+    | undefined;
   /** Returns current counts. */
   stats(): SmcpServerStats;
   /** Checks the credentials of all sessions and streams again. */
@@ -139,7 +141,10 @@ const localAnswerers = (
     return 1;
   },
   revoke: async ({ by, principal, reason }) => {
-    if (server.authenticator?.revoke?.(principal) !== true) return 0;
+    const isKey = server.authenticator?.revoke?.(principal) === true;
+    const order = { by, reason };
+    const isPerson = await server.signIns?.revoke(principal, order) === true;
+    if (!isKey && !isPerson) return 0;
     server.journal.write({ event: "key_revoked", by, reason, principal });
     await server.recheck();
     return 1;
@@ -158,7 +163,7 @@ const NOT_FOUND = {
   revoke: [
     "principal",
     "no key has it",
-    'give "key:" and the id of an API key, or "jwt:" and the sub of tokens',
+    'give "key:" and the id of an API key, "jwt:" and the sub of tokens, or the principal of a sign-in',
   ],
 } as const;
 

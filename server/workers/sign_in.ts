@@ -28,6 +28,7 @@ import type {
   SignInStore,
   UsedGrant,
 } from "../sign_in/grant.ts";
+import { readProvider, type SignInProvider } from "../sign_in/provider.ts";
 import { checkRedirects } from "../sign_in/redirects.ts";
 import { isSeal, Seals } from "../sign_in/seals.ts";
 import { readSecret, SECRET_VARIABLE, Touches } from "../sign_in/secret.ts";
@@ -47,6 +48,11 @@ export interface WorkerSignInOptions {
    * `SMCP_SIGN_IN_SECRET`. Another one ends all sign-ins.
    */
   secret: string | undefined;
+  /**
+   * Lets persons of an OpenID provider sign in, in place of those who have a key, by the offices in the claim
+   * `office_id` of their ID tokens; default none.
+   */
+  provider?: SignInProvider;
   /** Redirect URIs of programs that the rules leave out, such as `"myapp://callback"`; default none. */
   redirects?: readonly string[];
   /** Fetches the metadata documents of programs, without following redirects; default the platform's fetch. */
@@ -55,6 +61,7 @@ export interface WorkerSignInOptions {
 
 const OPTION_NAMES = {
   secret: true,
+  provider: true,
   redirects: true,
   fetchDocument: true,
 } satisfies NamesOf<WorkerSignInOptions>;
@@ -62,8 +69,8 @@ const OPTION_NAMES = {
 /**
  * Makes the option `signIn` of `smcpWorker()`.
  *
- * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI that cannot
- * be one
+ * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI or a provider
+ * that cannot be one
  */
 export function signIn(options: WorkerSignInOptions): WorkerSignIn {
   checkNames(options, OPTION_NAMES, "signIn()");
@@ -73,6 +80,7 @@ export function signIn(options: WorkerSignInOptions): WorkerSignIn {
     options.secret ?? "",
     `the secret ${SECRET_VARIABLE}`,
   );
+  const provider = options.provider && readProvider(options.provider);
   let seals: Promise<Seals> | undefined;
   return {
     officeOf(token) {
@@ -84,7 +92,7 @@ export function signIn(options: WorkerSignInOptions): WorkerSignIn {
       const store = "storage" in place
         ? new KeepingStore(place.storage, place.notify)
         : new AskingStore(place.ask);
-      const setup = { secret, redirects, fetchDocument, store };
+      const setup = { secret, provider, redirects, fetchDocument, store };
       return {
         option: signInOption((host) => new ServerSignIn(host, setup)),
         answer: async (request) => await store.answer(await request.json()),
