@@ -111,7 +111,7 @@ const loadOf = ({ load = 0, machine }: Taken<Part>): string[] =>
   load <= (machine?.cores ?? 0) + 1 ? [] : [
     `Other work kept the machine busy: a load average of ${
       number(load)
-    } on its ${machine?.cores} cores.`,
+    } on its ${machine?.cores} cores. The first line is that program beside itself, and shows what that does to a ratio.`,
   ];
 
 /** Says which figures are from another machine than the others. */
