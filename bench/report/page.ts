@@ -78,7 +78,7 @@ export function renderPage(report: Report): string {
     ...mcp
       ? [
         "## An office over MCP",
-        "Other programs that serve an MCP server of stdio over HTTP, each started as its page says, with the same server behind it, a Node program of its own: CPU of a call in all processes, also that server's. Each takes turns of a fraction of a second with the first, and ratios are to that in the same round, after some thousand calls. A session's memory is that of an idle one after half a minute. `supergateway` starts a server for each session.",
+        "Other programs that serve an MCP server of stdio over HTTP, each started as its page shows, with the same server behind it, a Node program of its own: CPU of a call in all processes, also that server's. Each takes turns of a fraction of a second with the first, and ratios are to that in the same round, after some thousand calls. A session's memory is that of an idle one after half a minute. `supergateway` starts a server for each session.",
         ...loadOf(mcp),
         block(mcpTable(mcp.found)),
       ]
@@ -111,7 +111,7 @@ const loadOf = ({ load = 0, machine }: Taken<Part>): string[] =>
   load <= (machine?.cores ?? 0) + 1 ? [] : [
     `Other work kept the machine busy: a load average of ${
       number(load)
-    } on its ${machine?.cores} cores.`,
+    } on its ${machine?.cores} cores. The first line is that program beside itself, and shows what that does to a ratio.`,
   ];
 
 /** Says which figures are from another machine than the others. */
