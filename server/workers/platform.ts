@@ -46,6 +46,7 @@ export type ObjectStub = Pick<ObjectHandlers, "fetch">;
 
 /** What an object keeps, in SQLite. */
 export interface ObjectStorage {
+  /** The database. */
   readonly sql: {
     /** Runs a statement. */
     exec(
