@@ -169,7 +169,7 @@ const needsKey = ({ access = "open" }: OfficeAddress): boolean =>
 /** Returns what stands before the setups. */
 const lead = (address: OfficeAddress): string =>
   needsKey(address)
-    ? `Put the key where it says ${KEY}${
+    ? `Put the key in place of ${KEY}${
       address.access === "sign-in"
         ? "; a client without one opens a page that asks for it"
         : ""

@@ -10,7 +10,10 @@ import {
   ProtocolError,
   ProtocolVersionError,
 } from "../protocol/errors.ts";
-import { CREDENTIAL_REMEDIES, NETWORK_REMEDIES } from "../shared/net/remedies.ts";
+import {
+  CREDENTIAL_REMEDIES,
+  NETWORK_REMEDIES,
+} from "../shared/net/remedies.ts";
 
 /** Remedies for error codes of the protocol, in terms of the command line. */
 const REMEDIES: Readonly<Record<number, string>> = {

@@ -72,15 +72,16 @@ export type {
   StdioConnection,
   StdioStreams,
 };
-export type { Admitted, McpCall } from "./options.ts";
+export type { Admitted, McpCall, ViewOptions } from "./options.ts";
 export type {
+  CallerGrant,
   CallSource,
   GatewayBody,
   GatewayCaller,
   GatewayPost,
   SeatUse,
 } from "../shared/gateway.ts";
-export type { ViewOptions } from "./http/views.ts";
+export type { ComputerChoice } from "../shared/computer_choice.ts";
 export type { SmcpAgent, SmcpAgentOptions } from "../agent/mod.ts";
 export type {
   ClientEnd,

@@ -90,16 +90,34 @@ export interface OfficeMcpOptions {
   abandonedMs?: number;
 }
 
-/** The names of the options that an office and a gateway have. */
-const SHARED_NAMES = {
+/** How one client sees an office, by the query of its URL: `/mcp/OFFICE?tools=search`. */
+export type ViewOptions = Pick<
+  OfficeMcpOptions,
+  | "computer"
+  | "include"
+  | "exclude"
+  | "tools"
+  | "nameLimit"
+  | "callTimeoutMs"
+  | "lenient"
+  | "desktopTools"
+>;
+
+/** The names of {@linkcode ViewOptions}. */
+export const VIEW_NAMES = {
   computer: true,
   include: true,
   exclude: true,
   tools: true,
   nameLimit: true,
+  callTimeoutMs: true,
   lenient: true,
   desktopTools: true,
-  callTimeoutMs: true,
+} as const satisfies NamesOf<ViewOptions>;
+
+/** The names of the options that an office and a gateway have. */
+const SHARED_NAMES = {
+  ...VIEW_NAMES,
   heartbeatMs: true,
   maxSessions: true,
   sessionIdleMs: true,

@@ -6,7 +6,7 @@
  * ```
  *
  * Runs with `--allow-net --allow-env --allow-read` alone, and `--allow-write` for a log
- * file. One line on stdout when it listens, logs on stderr. SIGINT and SIGTERM drain; a second one
+ * file or one of sign-ins. One line on stdout when it listens, logs on stderr. SIGINT and SIGTERM drain; a second one
  * exits immediately. SIGHUP reloads keys and certificates, and reopens the log file; when the
  * terminal of the process was closed, it drains as well.
  *

@@ -107,7 +107,7 @@ export function upCommand(createServer: CreateServer): Command {
       "smcp up --config computer.json",
       "smcp clients   # how each MCP client is connected to it",
       "smcp up --config claude_desktop_config.json --office demo --yes",
-      "smcp up --sign-in --public-url https://smcp.example.com   # from anywhere",
+      "smcp up --config computer.json --sign-in --public-url https://smcp.example.com",
     ],
   );
   addOptions(

@@ -2,9 +2,9 @@ import { mcpGateway } from "@a2c-smcp/sdk/mcp";
 import {
   apiKeys,
   parseApiKeys,
-  signIn,
   smcpWorker,
 } from "@a2c-smcp/sdk/server/workers";
+import { signIn } from "@a2c-smcp/sdk/server/workers/sign-in";
 
 /** The secrets of the Worker. */
 interface Env {

@@ -14,7 +14,7 @@ import {
   type JSONRPCResultResponse,
   ProtocolErrorCode,
 } from "@modelcontextprotocol/server";
-import { weigh } from "../../shared/json/values.ts";
+import { roomOf } from "../../shared/json/values.ts";
 
 /** The most events of a session. */
 const MAX_EVENTS = 1_000;
@@ -22,7 +22,6 @@ const MAX_EVENTS = 1_000;
 const MAX_LETTERS_PER_SESSION = 8 * 2 ** 20;
 /** The most letters of all sessions of an office. */
 const MAX_LETTERS = 64 * 2 ** 20;
-const LETTERS_PER_VALUE = 8;
 
 /** An event that may be sent again. */
 interface KeptEvent {
@@ -122,8 +121,7 @@ export class SessionEvents implements EventStore {
   }
 
   #add(id: string, stream: string, message: JSONRPCMessage): void {
-    const { values, letters: text } = weigh(message);
-    const letters = text + values * LETTERS_PER_VALUE;
+    const letters = roomOf(message);
     const event = { session: this, id, stream, message, letters };
     this.#events.set(id, event);
     this.#letters += letters;

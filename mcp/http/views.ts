@@ -20,10 +20,13 @@ import {
 } from "./guards.ts";
 import { OfficeView } from "../office/office_view.ts";
 import type { ServerParts } from "../office/server_parts.ts";
-import { narrowOptions, type OfficeMcpOptions } from "../options.ts";
+import {
+  narrowOptions,
+  type OfficeMcpOptions,
+  type ViewOptions,
+} from "../options.ts";
 import { messageOf } from "../tools/result.ts";
 import { MAX_TOOLS, MAX_VIEWS, type OpenView, ViewRoom } from "./view_room.ts";
-import type { NamesOf } from "../../shared/checks.ts";
 import type { ComputerChoice } from "../../shared/computer_choice.ts";
 import type { GatewayBody, GatewayPost } from "../../shared/gateway.ts";
 
@@ -212,31 +215,6 @@ const keyOf = (choice: ComputerChoice): string =>
       ? ["only", ...new Set(choice.only.toSorted())]
       : ["except", ...new Set(choice.except.toSorted())],
   );
-
-/** How one client sees an office, by the query of its URL: `/mcp/OFFICE?tools=search`. */
-export type ViewOptions = Pick<
-  OfficeMcpOptions,
-  | "computer"
-  | "include"
-  | "exclude"
-  | "tools"
-  | "nameLimit"
-  | "callTimeoutMs"
-  | "lenient"
-  | "desktopTools"
->;
-
-/** The names of {@linkcode ViewOptions}. */
-export const VIEW_NAMES = {
-  computer: true,
-  include: true,
-  exclude: true,
-  tools: true,
-  nameLimit: true,
-  callTimeoutMs: true,
-  lenient: true,
-  desktopTools: true,
-} satisfies NamesOf<ViewOptions>;
 
 /** The parameters: which option each is, and how it is written; all but lists are given once. */
 const PARAMETERS = {

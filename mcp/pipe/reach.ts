@@ -2,7 +2,8 @@ import type { FetchLike } from "@modelcontextprotocol/client";
 import { mcpUrl, nodeFetch } from "../../client/node_fetch.ts";
 import { proxyRoute } from "../../client/proxy.ts";
 import { AGENT_NAMES, type SmcpAgentOptions } from "../../agent/options.ts";
-import { VIEW_NAMES, type ViewOptions, writeView } from "../http/views.ts";
+import { writeView } from "../http/views.ts";
+import { VIEW_NAMES, type ViewOptions } from "../options.ts";
 import type { NamesOf } from "../../shared/checks.ts";
 
 /** Options of `pipeOffice`. */

@@ -12,7 +12,7 @@ import { ownerOf } from "../../shared/gateway.ts";
 import type { DescribedTask } from "./extension.ts";
 import { Task } from "./task.ts";
 import { failure } from "../tools/result.ts";
-import { weigh } from "../../shared/json/values.ts";
+import { roomOf } from "../../shared/json/values.ts";
 
 /** The most tasks of a principal, by whichever sign-ins, and of all of them, in an office. */
 const MAX_PER_PRINCIPAL = 1_000;
@@ -20,7 +20,6 @@ const MAX_TASKS = 5_000;
 /** The most letters of the results that are kept, of a principal and of all of them; a value counts as some. */
 const MAX_LETTERS_PER_PRINCIPAL = 16 * 2 ** 20;
 const MAX_LETTERS = 64 * 2 ** 20;
-const LETTERS_PER_VALUE = 8;
 
 /** A task of a table, and what ends with it. */
 interface Entry {
@@ -154,8 +153,7 @@ export class TaskTable {
   }
 
   #fit(entry: Entry): void {
-    const { values, letters } = weigh(entry.task.result);
-    this.#weighs(entry, letters + values * LETTERS_PER_VALUE);
+    this.#weighs(entry, roomOf(entry.task.result));
     for (let heavy; (heavy = this.#excessive()) !== undefined;) {
       const kept = [...this.#entries.values()].filter(
         ({ principal, letters }) => principal === heavy && letters > 0,

@@ -130,7 +130,7 @@ function problemOf(flags: Surroundings): string | undefined {
 
 const isLocal = (url: string): boolean => isLoopback(new URL(url).hostname);
 
-/** For the log, where nobody needs a key. */
+/** For the log, where a person needs no key. */
 export const NO_KEYS_WARNING =
   "--sign-in without --api-keys: whoever uses this machine can let programs in, with one button";
 

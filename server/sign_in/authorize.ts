@@ -1,5 +1,5 @@
 /**
- * `/authorize`: a program sends a person here, who says who they are, then chooses what the program may
+ * `/authorize`: a program sends a person here, who proves who they are, then chooses what the program may
  * use, and goes back with a code. Between the pages nothing is kept: each carries what was asked, sealed,
  * and belongs to the browser that has its cookie.
  *

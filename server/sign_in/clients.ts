@@ -124,7 +124,7 @@ const unknownClient = (): OAuthFault =>
     "client_id: unknown; register again, or send the URL of a client ID metadata document",
   );
 
-/** One text for whatever is wrong with a document, which says nothing of the network behind this Server. */
+/** One text for whatever is wrong with a document, which reveals nothing of the network behind this Server. */
 const unusableDocument = (): OAuthFault =>
   new OAuthFault(
     "invalid_client",

@@ -71,7 +71,7 @@ export type GrantEnd =
   | "revoked"
   /** An operator ended it. */
   | "operator"
-  /** A refresh token was used again after its time: somebody has stolen one. */
+  /** A refresh token was used again after its time: one was stolen. */
   | "refresh token reused"
   /** Its code was used again. */
   | "code reused"

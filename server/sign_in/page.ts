@@ -102,7 +102,7 @@ const placeText = (place: Place): string =>
     ? `the app for ${place.scheme}: links on this device`
     : "a program on this device";
 
-/** Says who asks; names alone do not prove it. */
+/** Shows which program asks; its name alone proves nothing. */
 const facts = ({ client, place, server }: Asking): Html =>
   html`
     <dl>
@@ -113,7 +113,7 @@ const facts = ({ client, place, server }: Asking): Html =>
       <div>
         <dt>Name vouched for by</dt>
         <dd>${client.host ??
-          "nobody: the program itself chose its name"}</dd>
+          "no one: the program itself chose its name"}</dd>
       </div>
       <div>
         <dt>The answer goes to</dt>

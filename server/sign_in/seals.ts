@@ -148,7 +148,7 @@ export class Seals {
   }
 }
 
-/** Makes a random text of letters and digits that nobody can guess. */
+/** Makes a random text of letters and digits that cannot be guessed. */
 export const randomText = (bytes = 32): string =>
   Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString(
     "base64url",

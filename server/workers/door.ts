@@ -185,7 +185,7 @@ export interface SmcpWorkerOptions extends
   limits?: false | Partial<Omit<Limits, "unfinishedBytes" | "queuedBytes">>;
   /**
    * Lets people sign in to the gateway, in a browser, for programs that take a URL and no key: `signIn()` of
-   * this entry. It needs `publicUrl`.
+   * `@a2c-smcp/sdk/server/workers/sign-in`. It needs `publicUrl`.
    */
   signIn?: WorkerSignIn;
   /** Makes what collects the metrics of one object: `createMetrics`; default none. */

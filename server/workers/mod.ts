@@ -47,7 +47,6 @@ export type {
   ObjectStorage,
   WorkerWebSocket,
 } from "./platform.ts";
-export { signIn, type WorkerSignInOptions } from "./sign_in.ts";
 export {
   type ObjectClass,
   type SmcpWorker,

@@ -2,6 +2,21 @@
  * Sign-in on Cloudflare: the registry's object keeps what is kept, in its SQL, and serves the pages; those of
  * offices ask it; and the Worker opens tokens by the secret alone, so that a made-up one wakes no office.
  *
+ * ```ts
+ * import { mcpGateway } from "@a2c-smcp/sdk/mcp";
+ * import { apiKeys, parseApiKeys, smcpWorker } from "@a2c-smcp/sdk/server/workers";
+ * import { signIn } from "@a2c-smcp/sdk/server/workers/sign-in";
+ *
+ * type Env = { SMCP_KEYS: string; SMCP_SIGN_IN_SECRET: string };
+ * const { worker, Front, Office } = smcpWorker((env: Env) => ({
+ *   authenticator: apiKeys(parseApiKeys(env.SMCP_KEYS)),
+ *   gateway: mcpGateway(),
+ *   publicUrl: "https://smcp.example.com",
+ *   signIn: signIn({ secret: env.SMCP_SIGN_IN_SECRET }),
+ * }));
+ * export { Front, Office, worker as default };
+ * ```
+ *
  * @module
  */
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
@@ -22,6 +37,9 @@ import { type Sql, SqlStore } from "../sign_in/sql_store.ts";
 import type { WorkerSignIn } from "./door.ts";
 import { REGISTRY } from "./object_node.ts";
 import type { ObjectStorage } from "./platform.ts";
+
+export type { ObjectSignIn, SignInPlace, WorkerSignIn } from "./door.ts";
+export type { FetchDocument } from "../sign_in/clients.ts";
 
 /** Options of {@linkcode signIn}. */
 export interface WorkerSignInOptions {

@@ -148,6 +148,15 @@ export function weigh(value: unknown, most = Infinity): Weight {
   }
 }
 
+/** What a value takes of a process's memory beside its text, in letters. */
+const LETTERS_PER_VALUE = 8;
+
+/** Returns how much memory what was parsed from JSON takes, about, in letters. */
+export function roomOf(value: unknown): number {
+  const { values, letters } = weigh(value);
+  return letters + values * LETTERS_PER_VALUE;
+}
+
 /** Lists, objects and members that are looked at before there is a pause. */
 const BETWEEN_PAUSES = 1_000;
 

@@ -76,8 +76,8 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "the Server in Workers, with sign-in",
-    source:
-      `export { signIn, smcpWorker } from "@a2c-smcp/sdk/server/workers";`,
+    source: `export { smcpWorker } from "@a2c-smcp/sdk/server/workers";
+      export { signIn } from "@a2c-smcp/sdk/server/workers/sign-in";`,
     platforms: ["workerd"],
     bound: (159 + 25) * 1024,
     without: ["engine.io", "mime-db", "oauth4webapi", "socket.io", "ws"],

@@ -19,6 +19,7 @@ const suite = fileURLToPath(new URL("./suite/", import.meta.url));
 export const SUITE: readonly string[] = [
   "core.mjs",
   "content.mjs",
+  "sign_in.mjs",
   "proxy.mjs",
 ];
 

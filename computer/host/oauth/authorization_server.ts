@@ -54,6 +54,8 @@ const REGISTER_BY_HAND =
   'register the Computer there, and set "client_id" in "oauth" of its server_parameters';
 const CORRECT_METADATA =
   'have its operator correct that, or set credentials in its "headers"';
+const NAME_TENANT =
+  'have its operator name the issuer of one tenant in "authorization_servers", with its id in place of "common", or set credentials in its "headers"';
 
 /** The authorization server of an MCP server. */
 export class AuthorizationServer {
@@ -99,9 +101,10 @@ export class AuthorizationServer {
     const metadata = await requests.run(() => findMetadata(issuer, requests));
     // One that is found by the place of the MCP server alone may be another's.
     if (metadata && named && normal(metadata.issuer) !== normal(named)) {
+      // Entra's for all tenants is a template: by it no answer could be known as another tenant's.
       throw signInImpossible(
         'The metadata of its authorization server are of another "issuer"',
-        CORRECT_METADATA,
+        /[{}]/.test(metadata.issuer) ? NAME_TENANT : CORRECT_METADATA,
         `${redactUrl(metadata.issuer)}, not ${redactUrl(named)}`,
       );
     }

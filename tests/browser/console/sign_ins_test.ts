@@ -1,8 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { captureLog } from "../../support/log_capture.ts";
+import { GATEWAY_KEYS } from "../../support/mcp/gateway.ts";
 import { signedIn, usedGrant } from "../../support/server/grants.ts";
 import { operate } from "../../support/server/operator_client.ts";
+import { SignedInServer } from "../../support/server/signed_in_server.ts";
 import { go, signIn, TOKEN } from "../support/console_office.ts";
 import {
   consoleTest,
@@ -235,3 +237,90 @@ for (const look of LOOKS) {
     },
   );
 }
+
+const CLAUDE = "https://claude.ai/oauth/client";
+const CALLBACK = "https://claude.ai/api/mcp/auth_callback";
+
+/** A program that claude.ai vouches for, and sends people back to. */
+const fetchDocument = () =>
+  Promise.resolve(Response.json({
+    client_id: CLAUDE,
+    client_name: "Claude",
+    redirect_uris: [CALLBACK],
+    token_endpoint_auth_method: "none",
+  }));
+
+const start = () =>
+  SignedInServer.start({
+    signIn: { fetchDocument },
+    server: { operator: { token: TOKEN } },
+  });
+
+/** Shows a page in place of claude.ai; returns where the browser came to. */
+async function standIn({ page }: Tab): Promise<() => Promise<URL>> {
+  await page.route(
+    "https://claude.ai/**",
+    (route) =>
+      route.fulfill({
+        contentType: "text/html",
+        body: "<title>Claude</title>",
+      }),
+  );
+  return async () => {
+    await page.waitForURL(`${CALLBACK}?*`);
+    return new URL(page.url());
+  };
+}
+
+/** Asks for the office "north" as claude.ai does. */
+const asked = (server: SignedInServer, path = "/mcp/north") =>
+  server.ask({ id: CLAUDE, redirect: CALLBACK }, {
+    resource: server.issuer + path,
+  });
+
+consoleTest(
+  "a person lets a website's program in, by the keyboard; an operator sees it in the console, and ends it",
+  async () => {
+    await using server = await start();
+    await using tab = await openTab();
+    const { page } = tab;
+    const back = await standIn(tab);
+    const { path, verifier } = asked(server, "/mcp");
+    await page.goto(server.url + path);
+    await page.getByRole("heading", { name: /Claude/ }).waitFor();
+    await page.getByLabel("Office").focus();
+    await page.keyboard.type("north");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(GATEWAY_KEYS.ann);
+    await page.keyboard.press("Enter");
+    await page.getByRole("checkbox", { name: "pc" }).waitFor();
+    await page.getByRole("button", { name: "Allow" }).focus();
+    await page.keyboard.press("Enter");
+    const { searchParams } = await back();
+    assertEquals(searchParams.get("state"), "s+1 /ü");
+    const client = { id: CLAUDE, redirect: CALLBACK };
+    const code = searchParams.get("code") ?? "";
+    const tokens = await (await server.redeem(code, verifier, client)).json();
+    const use = async () => {
+      const answer = await server.request("/mcp", {
+        headers: { authorization: `Bearer ${tokens.access_token}` },
+      });
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    assertEquals(await use() === 401, false);
+
+    await using operator = await openTab();
+    await signIn(operator, `${server.url}/console`);
+    await operator.page.getByRole("link", { name: "Sign-ins" }).click();
+    const row = operator.page.getByRole("row", {
+      name: /^Claude claude\.ai north key:ann pc /,
+    });
+    await row.getByRole("button", { name: "End… Claude in north" }).click();
+    const dialog = operator.page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("enough");
+    await dialog.getByRole("button", { name: "End", exact: true }).click();
+    await row.waitFor({ state: "detached" });
+    assertEquals(await use(), 401);
+  },
+);

@@ -109,6 +109,40 @@ Deno.test("smcp clients prints for each MCP client what it reads, whatever the o
   }
 });
 
+Deno.test("smcp clients prints where clients put a key, or that they sign in", async () => {
+  const text = async (...flags: string[]) =>
+    (await run("main.ts", "clients", ...flags)).stdout;
+  const own = "http://127.0.0.1:8787/mcp/home";
+  const authorization = "Bearer KEY";
+  const keyed = await text("--access", "key");
+  for (const line of keyed.split("\n").filter((line) => /"url"/.test(line))) {
+    const [config] = Object.values(JSON.parse(line));
+    assertEquals(Object(config).office.headers, {
+      Authorization: authorization,
+    });
+  }
+  assertStringIncludes(
+    keyed,
+    `claude mcp add --transport http office ${own} --header "Authorization: Bearer $SMCP_API_KEY"`,
+  );
+  assertStringIncludes(keyed, 'bearer_token_env_var = "SMCP_API_KEY"');
+  assertStringIncludes(keyed, '"env":{"SMCP_API_KEY":"KEY"}');
+  const publicUrl = "https://smcp.example.com";
+  const signedIn = await text(
+    ...["--access", "sign-in", "--public-url", publicUrl],
+  );
+  assertStringIncludes(
+    signedIn,
+    `office ${publicUrl}/mcp/home && claude mcp login office`,
+  );
+  assertMatch(signedIn, /ChatGPT, as a connector:\n {2}https:\S+\/mcp$/m);
+  assertEquals(signedIn.includes(authorization), false);
+  const open = await text();
+  for (const word of ["KEY", "login", "claude.ai"]) {
+    assertEquals(open.includes(word), false, word);
+  }
+});
+
 Deno.test("smcp suggests a similar command, and exits 2", async () => {
   const { code, stderr } = await run("main.ts", "compter", "run");
   assertEquals(code, 2);

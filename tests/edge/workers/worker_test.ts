@@ -223,7 +223,11 @@ for (const program of ["example", "page"] as const) {
     fn: async () => {
       await using server = await startExample(program, {
         SMCP_KEYS: '[{"id":"lab","key":"for-a-try"}]',
-        ...(program === "example" && { SMCP_OPERATOR_TOKEN: TOKEN }),
+        ...(program === "example" && {
+          SMCP_OPERATOR_TOKEN: TOKEN,
+          SMCP_PUBLIC_URL: "https://smcp.example",
+          SMCP_SIGN_IN_SECRET: TOKEN.repeat(2),
+        }),
       });
       const to = { url: server.url, auth: { api_key: "for-a-try" } };
       await using _computer = await joinComputer(to);
@@ -232,6 +236,10 @@ for (const program of ["example", "page"] as const) {
       if (program === "page") return;
       const { body } = await operate(server.url, "/offices", { token: TOKEN });
       assertEquals(body.offices.length, 1);
+      const about = await fetch(
+        `${server.url}/.well-known/oauth-authorization-server`,
+      );
+      assertEquals((await about.json()).issuer, "https://smcp.example");
     },
   });
 }

@@ -9,10 +9,10 @@ import {
   apiKeys,
   createMetrics,
   type ObjectState,
-  signIn,
   smcpWorker,
   type SmcpWorkerOptions,
 } from "../../../server/workers/mod.ts";
+import { signIn } from "../../../server/workers/sign_in.ts";
 import { mcpGateway } from "../../../mcp/mod.ts";
 
 /** The bindings of a Worker. */

@@ -233,7 +233,8 @@ export class SignInBench extends SignInVisitor {
   }
 
   override request(path: string, init?: RequestInit): Promise<Response> {
-    return Promise.resolve(this.app.request(`${this.issuer}${path}`, init));
+    const { origin } = new URL(this.issuer); // a proxy takes a path off
+    return Promise.resolve(this.app.request(`${origin}${path}`, init));
   }
 
   /** Whom a token lets in at an office, or why not. */

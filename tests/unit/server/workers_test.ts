@@ -15,7 +15,8 @@ import {
   SIGN_IN_PATH,
   type SmcpWorkerOptions,
 } from "../../../server/workers/door.ts";
-import { signIn, smcpWorker } from "../../../server/workers/mod.ts";
+import { smcpWorker } from "../../../server/workers/mod.ts";
+import { signIn } from "../../../server/workers/sign_in.ts";
 import { ObjectLinks } from "../../../server/workers/object_node.ts";
 import type { WorkerWebSocket } from "../../../server/workers/platform.ts";
 import { sumMetrics } from "../../../server/workers/smcp_worker.ts";

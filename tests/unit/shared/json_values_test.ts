@@ -4,6 +4,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parsePieces } from "../../../shared/json/pieces.ts";
 import {
   countValues,
+  roomOf,
   ValueCounter,
   weigh,
 } from "../../../shared/json/values.ts";
@@ -162,6 +163,10 @@ Deno.test("countValues() and weigh() stop soon after the most that is asked for"
   });
   assert(weigh([items], 10).values > 10);
   assert(looked < 100, `${looked}`);
+});
+
+Deno.test("roomOf() counts letters, and some for each value", () => {
+  assertEquals(roomOf({ ab: ["cde", 1], f: null }), 6 + 6 * 8);
 });
 
 Deno.test("weigh() adds the letters of texts and names", () => {

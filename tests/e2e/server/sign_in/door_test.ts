@@ -336,3 +336,27 @@ Deno.test("pages of allowed origins reach the gateway, and pages of all the endp
   });
   assertEquals(page.status, 200);
 });
+
+Deno.test("the page shows the Computers of the office, and the Agent that has its seat", async () => {
+  await using server = await SignedInServer.start();
+  const { ann } = GATEWAY_KEYS;
+  const client = await server.register();
+  const show = async (office = "north") => {
+    const resource = `${server.url}/mcp/${office}`;
+    const page = await server.openPage(server.ask(client, { resource }).path);
+    return (await page.send({ key: ann })).text;
+  };
+  assertMatch(await show(), /<span>pc<\/span>/);
+  assertEquals((await show("empty")).includes("<span>pc</span>"), false);
+  // The gateway's own Agent is that of the program.
+  const { as } = await server.token();
+  await post(server.gateway.url, {
+    ...LIST,
+    headers: { ...LIST.headers, ...as },
+  });
+  assertEquals((await show()).includes("<strong>mcp</strong>"), false);
+  await using agent = await agentAt(server.url, { auth: { api_key: ann } });
+  await agent.join("south");
+  assertStringIncludes(await show("south"), "<strong>planner</strong>");
+  assertEquals((await show()).includes("<strong>planner</strong>"), false);
+});

@@ -4,10 +4,12 @@ import {
   assertMatch,
   assertNotEquals,
 } from "@std/assert";
+import { memoryStore } from "@a2c-smcp/server/sign-in";
 import {
   ISSUER,
   SignInBench,
   TestDate,
+  TestHost,
   type Visit,
 } from "../../../support/server/sign_in.ts";
 
@@ -339,4 +341,20 @@ Deno.test("an operator sees grants and ends some, with a reason", async () => {
   assertEquals(await bench.admit(other.access_token, "lab"), "key:ann");
   const { by, reason, why } = Object(bench.host.audit.at(-1));
   assertEquals({ by, reason, why }, { ...order, why: "operator" });
+});
+
+Deno.test("a grant from before the Server had keys ends when it has some, and the reverse", async () => {
+  for (const hadKeys of [false, true]) {
+    const store = memoryStore();
+    const local = new TestHost();
+    local.issuer = "http://127.0.0.1:8787";
+    const before = new SignInBench({ store }, local, hadKeys);
+    const { access_token } = await before.enter();
+    const after = new SignInBench({ store }, local, !hadKeys);
+    assertEquals(
+      await after.admit(access_token, "home"),
+      "the grant has ended",
+    );
+    assertEquals(await after.signIn.grants(), []);
+  }
 });

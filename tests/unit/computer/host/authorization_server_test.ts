@@ -156,6 +156,32 @@ Deno.test("metadata that name another issuer than the MCP server are refused, bu
   await ofResource({ [own]: { ...METADATA, issuer: ISSUER } });
 });
 
+Deno.test("metadata of any tenant, as Entra has them, are refused, and the error names what to change", async () => {
+  const common = "https://login.example/common/v2.0";
+  const at = (place: string) => `https://login.example${place}`;
+  const template = "https://login.example/{tenantid}/v2.0";
+  const error = await assertRejects(
+    () =>
+      ofResource({
+        [`${RESOURCE_AT}/mcp`]: {
+          ...RESOURCE,
+          authorization_servers: [common],
+        },
+        [at("/common/v2.0/.well-known/openid-configuration")]: {
+          ...METADATA,
+          issuer: template,
+          jwks_uri: at("/common/keys"),
+          subject_types_supported: ["pairwise"],
+          id_token_signing_alg_values_supported: ["RS256"],
+        },
+      }),
+    AuthorizationError,
+    'of another "issuer"',
+  );
+  assertStringIncludes(error.message, "tenantid");
+  assertStringIncludes(error.hint.message, "the issuer of one tenant");
+});
+
 Deno.test("checkIssuer() takes the code of this server alone, as it is written, and needs the name where that is promised", async () => {
   const promised = { authorization_response_iss_parameter_supported: true };
   const rows: [more: object, named: string | null, isRight: boolean][] = [
