@@ -27,6 +27,7 @@ const gateway: Gateway = {
   handle: () => Promise.resolve(new Response("{}")),
   freeSeat: () => Promise.resolve(undefined),
   seatFreed() {},
+  forget() {},
   close: () => Promise.resolve(),
 };
 
