@@ -19,6 +19,7 @@ export type TestClaims = Readonly<Record<string, unknown>>;
 export const PERSONS: Readonly<Record<string, TestClaims>> = {
   ann: { office_id: ["home", "lab"], role: "agent", name: "Ann Smith" },
   bob: { office_id: "team-*" },
+  cem: { office_id: "north" },
   eve: {},
   pc: { office_id: "home", role: "computer" },
 };
@@ -58,7 +59,8 @@ export class TestProvider implements AsyncDisposable {
     );
     const address = server.address();
     assert(typeof address === "object" && address !== null);
-    const issuer = `http://127.0.0.1:${address.port}`;
+    // For a browser another site than a Server at 127.0.0.1.
+    const issuer = `http://localhost:${address.port}`;
     const started = new TestProvider(server, issuer);
     await started.#serve(redirect);
     return started;
