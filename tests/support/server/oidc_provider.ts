@@ -7,7 +7,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { assert } from "@std/assert";
 import * as jose from "jose";
-import Provider, { type KoaContextWithOIDC } from "oidc-provider";
+import Provider from "oidc-provider";
 
 export const CLIENT_ID = "smcp";
 export const CLIENT_SECRET = "client-secret-0123456789";
@@ -22,6 +22,12 @@ export const PERSONS: Readonly<Record<string, TestClaims>> = {
   eve: {},
   pc: { office_id: "home", role: "computer" },
 };
+
+/** What of a request and its answer is used here; the package has no types. */
+interface TestContext {
+  readonly path: string;
+  body: unknown;
+}
 
 /** How an ID token is altered; returns its text. */
 export type Alter = (
@@ -82,7 +88,7 @@ export class TestProvider implements AsyncDisposable {
         claims: () => ({ sub: id, ...PERSONS[id] }),
       }),
     });
-    provider.use(async (ctx: KoaContextWithOIDC, next) => {
+    provider.use(async (ctx: TestContext, next: () => Promise<void>) => {
       await next();
       const body = Object(ctx.body);
       if (ctx.path !== "/token" || !this.alter || !body.id_token) return;
@@ -119,7 +125,10 @@ export class TestProvider implements AsyncDisposable {
       const text = await answer.text();
       for (const each of answer.headers.getSetCookie()) {
         const [pair = ""] = each.split(";");
-        jar.set(pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1));
+        jar.set(
+          pair.slice(0, pair.indexOf("=")),
+          pair.slice(pair.indexOf("=") + 1),
+        );
       }
       const next = answer.headers.get("location");
       form = undefined;
