@@ -140,17 +140,25 @@ const localAnswerers = (
     local.kick(found, { by, reason, holdMs: hold_ms });
     return 1;
   },
-  revoke: async ({ by, principal, reason }) => {
-    const isKey = server.authenticator?.revoke?.(principal) === true;
-    const order = { by, reason };
-    const isPerson = await server.signIns?.revoke(principal, order) === true;
-    if (!isKey && !isPerson) return 0;
-    server.journal.write({ event: "key_revoked", by, reason, principal });
-    await server.recheck();
-    return 1;
-  },
+  revoke: (order) => revoke(order, server),
   events: ({ cursor }) => tap.take(cursor),
 });
+
+/** Revokes a key, the holder of tokens, or a person of a sign-in; returns how many there are of it. */
+async function revoke(
+  { by, principal, reason }: Parameters<Answerers["revoke"]>[0],
+  { authenticator, signIns, journal, recheck }: Pick<
+    ApiParts,
+    "authenticator" | "signIns" | "journal" | "recheck"
+  >,
+): Promise<number> {
+  const isKey = authenticator?.revoke?.(principal) === true;
+  const isPerson = await signIns?.revoke(principal, { by, reason }) === true;
+  if (!isKey && !isPerson) return 0;
+  journal.write({ event: "key_revoked", by, reason, principal });
+  await recheck();
+  return 1;
+}
 
 /** The problem of a change without a target: field, problem and fix. */
 const NOT_FOUND = {

@@ -195,7 +195,7 @@ export class Grants {
   }
 }
 
-/** Returns why a grant ends that lets nobody in. */
+/** Returns why a grant ends that admits no client. */
 const whyEnded = (grant: Grant): GrantEnd =>
   endOf(grant) <= Date.now()
     ? "expired"

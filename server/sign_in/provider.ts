@@ -1,5 +1,5 @@
 /**
- * Persons of an upstream OpenID provider, which shows pages of its own and says who somebody is. What they may
+ * Persons of an upstream OpenID provider, which identifies them on pages of its own. What they may
  * use is in the claims of the ID token, as in those of JWTs; it must name their offices, since whoever has
  * an account at a public provider has none here.
  *
@@ -67,7 +67,7 @@ export function readProvider(provider: SignInProvider): OidcSetup {
   return { issuer, clientId, clientSecret };
 }
 
-/** What of a visit is not told to the provider: who has the cookie makes the rest of it again. */
+/** What a visit begins with, of which the provider gets a part: who has the cookie makes the rest of it again. */
 export interface VisitKey {
   /** Where the provider sends the person back to. */
   readonly redirect: string;
@@ -122,7 +122,7 @@ export class ProviderPersons implements Persons {
     return "refused" in answer ? answer : this.#judge(answer.claims, office);
   }
 
-  /** Until the grant ends by itself: a provider says who somebody is once. */
+  /** Until the grant ends by itself: a provider identifies a person once. */
   mayStill(
     { principal }: Allower,
   ): Promise<Pick<Person, "expiresAt"> | undefined> {

@@ -56,7 +56,7 @@ export interface KnownPerson {
   readonly computers?: readonly string[];
 }
 
-/** What comes back with a person from the provider: what was asked, and what tells this visit from others. */
+/** What comes back with a person from the provider: the request, and a mark of this visit alone. */
 export interface Trip {
   readonly consent: Consent;
   readonly office: string;

@@ -16,7 +16,7 @@ import {
   BalancedVisitor,
   joinHome,
   startPublic,
-} from "../support/server/balanced_sign_in.ts";
+} from "../support/cluster/balanced_sign_in.ts";
 
 Deno.test({
   name:

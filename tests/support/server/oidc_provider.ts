@@ -7,7 +7,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { assert } from "@std/assert";
 import * as jose from "jose";
-import Provider, { type KoaContextWithOIDC } from "oidc-provider";
+import Provider from "oidc-provider";
 
 export const CLIENT_ID = "smcp";
 export const CLIENT_SECRET = "client-secret-0123456789";
@@ -19,9 +19,16 @@ export type TestClaims = Readonly<Record<string, unknown>>;
 export const PERSONS: Readonly<Record<string, TestClaims>> = {
   ann: { office_id: ["home", "lab"], role: "agent", name: "Ann Smith" },
   bob: { office_id: "team-*" },
+  cem: { office_id: "north" },
   eve: {},
   pc: { office_id: "home", role: "computer" },
 };
+
+/** What of a request and its answer is used here; the package has no types. */
+interface TestContext {
+  readonly path: string;
+  body: unknown;
+}
 
 /** How an ID token is altered; returns its text. */
 export type Alter = (
@@ -52,7 +59,8 @@ export class TestProvider implements AsyncDisposable {
     );
     const address = server.address();
     assert(typeof address === "object" && address !== null);
-    const issuer = `http://127.0.0.1:${address.port}`;
+    // For a browser another site than a Server at 127.0.0.1.
+    const issuer = `http://localhost:${address.port}`;
     const started = new TestProvider(server, issuer);
     await started.#serve(redirect);
     return started;
@@ -82,7 +90,7 @@ export class TestProvider implements AsyncDisposable {
         claims: () => ({ sub: id, ...PERSONS[id] }),
       }),
     });
-    provider.use(async (ctx: KoaContextWithOIDC, next) => {
+    provider.use(async (ctx: TestContext, next: () => Promise<void>) => {
       await next();
       const body = Object(ctx.body);
       if (ctx.path !== "/token" || !this.alter || !body.id_token) return;
@@ -119,7 +127,10 @@ export class TestProvider implements AsyncDisposable {
       const text = await answer.text();
       for (const each of answer.headers.getSetCookie()) {
         const [pair = ""] = each.split(";");
-        jar.set(pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1));
+        jar.set(
+          pair.slice(0, pair.indexOf("=")),
+          pair.slice(pair.indexOf("=") + 1),
+        );
       }
       const next = answer.headers.get("location");
       form = undefined;

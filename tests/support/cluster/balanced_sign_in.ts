@@ -7,8 +7,8 @@ import { joinCluster } from "../../../server/cluster/mod.ts";
 import { apiKeys, createSmcpServer } from "../../../server/mod.ts";
 import { fixtureHere } from "../computer/fixture_here.ts";
 import { JSON_HEADERS, modernRequest, post } from "../mcp/post.ts";
-import { SignInVisitor } from "./sign_in.ts";
-import { bearer } from "./signed_in_server.ts";
+import { SignInVisitor } from "../server/sign_in.ts";
+import { bearer } from "../server/signed_in_server.ts";
 
 const KEYS = [
   { id: "ann", key: "ann-key", roles: ["agent"] },
