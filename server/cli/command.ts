@@ -226,7 +226,7 @@ const loadGrants = () => import("./grants.ts");
 
 /** Adds the commands for programs that signed in. */
 function addGrants(program: Command): void {
-  // None is of the environment: SMCP_OFFICE is that of clients, and would end what nobody named.
+  // None is of the environment: SMCP_OFFICE is that of clients, and would end what was not named.
   const key = () =>
     new Option(
       "--key <id>",

@@ -66,7 +66,7 @@ export function eventSentence(event, data) {
     case "token_reused":
       return `A ${
         data["token"]
-      } of ${program} was used twice: somebody may have stolen it`;
+      } of ${program} was used twice: it may be stolen`;
     case "grant_ended":
       return by
         ? `${by} ended the sign-in of ${program}${because}`

@@ -187,7 +187,7 @@ const COLUMNS = [
   [
     "Vouched by",
     ({ vouched_by: host }) =>
-      host === undefined ? pill("warn", "nobody") : h("bdi", host),
+      host === undefined ? pill("warn", "no one") : h("bdi", host),
     "",
   ],
   ["Office", ({ office }) => link(["offices", office], office), ""],

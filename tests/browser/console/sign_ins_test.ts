@@ -108,7 +108,7 @@ consoleTest(
           ["all but laptop of Ada", "2 days ago", "5 hours ago"],
           ["in 29 days", "End…"],
         ),
-        ["My script", "nobody", "workshop", "key:guest", "lathe, drill"].concat(
+        ["My script", "no one", "workshop", "key:guest", "lathe, drill"].concat(
           ["2 days ago", "2 days ago", "in 29 days", "End…"],
         ),
       ],

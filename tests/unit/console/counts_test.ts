@@ -135,7 +135,7 @@ Deno.test("events of every kind are sentences, and those that need an operator s
       [
         "token_reused",
         { ...program, token: "refresh token" },
-        "A refresh token of Claude was used twice: somebody may have stolen it",
+        "A refresh token of Claude was used twice: it may be stolen",
         "warn",
       ],
       [
