@@ -5,7 +5,7 @@
  */
 import { LIST_ROOM_EVENT, type ListRoomRet } from "../../protocol/mod.ts";
 import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
-import { isLoopback, isLoopbackName } from "../../shared/loopback.ts";
+import { isLoopback } from "../../shared/loopback.ts";
 import type { RequestParts } from "../http/gate.ts";
 import type { HostRule } from "../http/host_rule.ts";
 import type { ListenAddress } from "../http/listen.ts";
@@ -14,12 +14,6 @@ import type { AuditEvent } from "../shared/audit.ts";
 import { Payload } from "../shared/payload.ts";
 import type { GatewaySeats } from "./gateway_seats.ts";
 import type { SignInHost } from "./sign_in.ts";
-
-/** Returns whether tokens of an issuer cannot be read in transit. */
-export function isSafeIssuer(url: string): boolean {
-  const { protocol, hostname } = URL.parse(url) ?? {};
-  return protocol === "https:" || isLoopbackName(hostname ?? "");
-}
 
 /**
  * The URL by which clients reach a server with a sign-in, which is its issuer. It is never taken from a

@@ -7,7 +7,7 @@
  */
 import type { Refused } from "../auth/authenticator.ts";
 import { readClaims } from "../auth/jwt.ts";
-import { isSafeIssuer } from "../doors/sign_in_host.ts";
+import { isSafeIssuer } from "../../shared/loopback.ts";
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { loadPackages } from "../../shared/packages.ts";
 import { checkGatewayUse } from "../shared/identity.ts";
