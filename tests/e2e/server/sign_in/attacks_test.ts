@@ -1,0 +1,115 @@
+import { assertEquals } from "@std/assert";
+import type { SignInStore } from "../../../../server/sign_in/grant.ts";
+import { memoryStore } from "../../../../server/sign_in/memory_store.ts";
+import { modernRequest, post } from "../../../support/mcp/post.ts";
+import { SignInBench } from "../../../support/server/sign_in.ts";
+import { SignedInServer } from "../../../support/server/signed_in_server.ts";
+
+const LIST = modernRequest("tools/list");
+const LISTEN = modernRequest("subscriptions/listen", {
+  notifications: { toolsListChanged: true },
+});
+
+/** A store whose notes of uses a test changes. */
+function storeWith(touch: SignInStore["touch"]): SignInStore {
+  const store = memoryStore();
+  return Object.assign(store, { touch });
+}
+
+Deno.test("sign-in #34: a stream that is let in while its grant ends does not outlive it", async () => {
+  const touched = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  let isSlow = false;
+  const store = storeWith(async () => {
+    if (!isSlow) return;
+    isSlow = false;
+    touched.resolve();
+    await goOn.promise;
+  });
+  await using server = await SignedInServer.start({ signIn: { store } });
+  const { as, ...tokens } = await server.token();
+  isSlow = true;
+  const asking = fetch(server.gateway.url, {
+    method: "POST",
+    headers: {
+      ...LISTEN.headers,
+      ...as,
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+    },
+    body: LISTEN.body,
+  });
+  await touched.promise;
+  const revoked = await server.post("/revoke", { token: tokens.refresh_token });
+  assertEquals([revoked.status, await revoked.text()], [200, ""]);
+  goOn.resolve();
+  const { status, body } = await asking;
+  assertEquals(status, 401);
+  await body?.cancel();
+});
+
+Deno.test("a store that cannot note a use lets programs in that it knows", async () => {
+  const store = storeWith(() =>
+    Promise.reject(new Error("database is locked"))
+  );
+  await using server = await SignedInServer.start({ signIn: { store } });
+  const { as } = await server.token();
+  const listed = await post(server.gateway.url, {
+    ...LIST,
+    headers: { ...LIST.headers, ...as },
+  });
+  assertEquals(listed.status, 200, listed.body);
+});
+
+Deno.test("sign-in #22: wrong keys at once are counted like those in a row", async () => {
+  const bench = new SignInBench();
+  const client = await bench.register();
+  const page = await bench.openPage(bench.ask(client).path);
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => page.send({ key: `wrong ${i}` })),
+  );
+  const tried = answers.filter(({ answer }) => answer.status === 401);
+  assertEquals(tried.length, 10);
+});
+
+Deno.test("sign-in #24: a flood of slow metadata documents leaves few requests open", async () => {
+  let open = 0;
+  let most = 0;
+  const goOn = Promise.withResolvers<void>();
+  const bench = new SignInBench({
+    fetchDocument: async () => {
+      most = Math.max(most, ++open);
+      await goOn.promise;
+      open--;
+      return new Response(null, { status: 404 });
+    },
+  });
+  const asking = Array.from({ length: 200 }, (_, i) => {
+    const id = `https://app${i}.example/client.json`;
+    const { path } = bench.ask({ id, redirect: "https://app.example/cb" });
+    return bench.openPage(path);
+  });
+  await new Promise((go) => setTimeout(go));
+  goOn.resolve();
+  const pages = await Promise.all(asking);
+  assertEquals(most <= 20, true, `${most}`);
+  const statuses = new Set(pages.map(({ answer }) => answer.status));
+  assertEquals(statuses, new Set([400, 429]));
+});
+
+Deno.test("sign-in #15: a seal has one spelling", async () => {
+  const bench = new SignInBench();
+  const { access_token: token } = await bench.enter();
+  assertEquals(await bench.admit(token, "home"), "key:ann");
+  const others = [
+    ..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+  ]
+    .map((last) => token.slice(0, -1) + last)
+    .filter((other) => other !== token);
+  for (const other of others) {
+    assertEquals(
+      await bench.admit(other, "home"),
+      "no access token of this Server",
+    );
+  }
+});
