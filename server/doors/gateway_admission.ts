@@ -57,6 +57,7 @@ export class GatewayAdmission {
   readonly #path: string;
   readonly #open: OpenExchanges;
   readonly #clients: KnownClients;
+  #rechecks = 0;
   /** By request. */
   readonly #verdicts = new WeakMap<object, Promise<GatewayCaller>>();
 
@@ -94,6 +95,7 @@ export class GatewayAdmission {
 
   /** Ends the requests of those whose credentials are not valid any more, and then what they have beyond them. */
   async recheck(): Promise<void> {
+    this.#rechecks++;
     await this.#open.recheck();
     await this.#clients.recheck();
   }
@@ -111,9 +113,15 @@ export class GatewayAdmission {
     const { draining, maxMessageBytes } = this.#parts;
     if (draining()) refuse(503, shuttingDown().toPayload());
     const address = addressOf(incoming, this.#parts);
-    const { office, identity, grant } =
-      await this.#signedIn(incoming, wanted, address) ??
+    let admitted: Admitted;
+    let rechecks: number;
+    do {
+      // A recheck meanwhile does not know of this request, and may have ended what lets it in.
+      rechecks = this.#rechecks;
+      admitted = await this.#signedIn(incoming, wanted, address) ??
         await this.#withKey(incoming, wanted, address);
+    } while (rechecks !== this.#rechecks);
+    const { office, identity, grant } = admitted;
     const caller = {
       office,
       ...(identity && { principal: identity.principal }),
