@@ -221,9 +221,7 @@ export class AuthorizeEndpoint {
       return await this.#again(consent, office, TOO_MANY, 429);
     }
     if (!("host" in persons)) {
-      const person = isOfficeName(office)
-        ? await persons.find(form, office, address)
-        : { refused: "no office" };
+      const person = await this.#try(persons, form, office, address);
       return await this.#welcome(consent, office, person, address);
     }
     if (!isOfficeName(office)) {
@@ -241,6 +239,27 @@ export class AuthorizeEndpoint {
       );
     } catch (error) {
       return await this.#noAnswer(consent, office, persons, error);
+    }
+  }
+
+  /** Judges what a person typed, which counts until it is found good: many at once are as many in a row. */
+  async #try(
+    persons: PersonsHere,
+    form: Parameters,
+    office: string,
+    address: string,
+  ): Promise<Person | Refused> {
+    const { tries } = this.#parts;
+    let isRefused = false;
+    tries.count("key", address);
+    try {
+      const person = isOfficeName(office)
+        ? await persons.find(form, office, address)
+        : { refused: "no office" };
+      isRefused = "refused" in person;
+      return person;
+    } finally {
+      if (!isRefused) tries.takeBack("key", address);
     }
   }
 
@@ -271,6 +290,7 @@ export class AuthorizeEndpoint {
       } catch (error) {
         return await this.#noAnswer(consent, office, persons, error);
       }
+      if ("refused" in person) tries.count("key", address);
       return await this.#welcome(consent, office, person, address);
     } catch (error) {
       return await this.#fail(error);
@@ -301,9 +321,8 @@ export class AuthorizeEndpoint {
     person: Person | Refused,
     address: string,
   ): Promise<Response> {
-    const { host, persons, tries } = this.#parts;
+    const { host, persons } = this.#parts;
     if ("refused" in person) {
-      tries.count("key", address);
       host.audit({
         event: "sign_in_refused",
         reason: person.refused,

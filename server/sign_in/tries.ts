@@ -47,6 +47,14 @@ export class Tries {
     if (oldest !== undefined) this.#counts.delete(oldest);
   }
 
+  /** Takes back one that was counted before it was known whether it fails. */
+  takeBack(kind: keyof typeof MOST, address: string): void {
+    this.#turn();
+    const key = keyOf(kind, address);
+    const count = this.#counts.get(key) ?? 0;
+    if (count > 0) this.#counts.set(key, count - 1);
+  }
+
   #turn(): void {
     const minute = Math.floor(Date.now() / MINUTE_MS);
     if (minute === this.#minute) return;
