@@ -139,6 +139,8 @@ const MAX_KEPT_MS = 86_400_000;
 /** How long a failure is. */
 const FAILED_MS = 30_000;
 const MAX_DOCUMENTS = 100;
+/** The most that are on their way: strangers choose whom this Server asks, and for how long it waits. */
+const MAX_LOADING = 20;
 
 /** A document that is kept, or on its way. */
 interface Kept {
@@ -151,6 +153,8 @@ export class Clients {
   readonly #redirects: readonly string[];
   readonly #fetch: FetchDocument;
   readonly #kept = new Map<string, Kept>();
+  /** How many documents are on their way. */
+  #loading = 0;
 
   /** @param redirects those that the operator allows besides */
   constructor(
@@ -180,6 +184,12 @@ export class Clients {
     const now = Date.now();
     const kept = this.#kept.get(id);
     if (kept !== undefined && kept.until > now) return await kept.facts;
+    if (this.#loading >= MAX_LOADING) {
+      throw new OAuthFault(
+        "temporarily_unavailable",
+        "client_id: too many programs are looked up now; try again in a minute",
+      );
+    }
     const entry = this.#load(id, url);
     this.#kept.delete(id);
     this.#kept.set(id, entry);
@@ -195,10 +205,11 @@ export class Clients {
       entry.until = Date.now() + keptMs(answer.headers.get("cache-control"));
       return facts;
     };
+    this.#loading++;
     const facts = read().catch(() => {
       entry.until = Date.now() + FAILED_MS;
       throw unusableDocument();
-    });
+    }).finally(() => this.#loading--);
     const entry: Kept = { facts, until: Infinity };
     return entry;
   }
