@@ -29,11 +29,16 @@ const metadata = z.looseObject({
 
 const MAX_NAME = 60;
 
-/** Makes a name that can be shown in one line: without control, invisible and direction characters. */
+/**
+ * Makes a name that can be shown in one line and in quotes: without control, invisible and direction characters,
+ * without quotes of its own, and without accents that pile up over other lines.
+ */
 export const nameToShow = (name: string): string =>
   [
     ...name.normalize("NFKC")
       .replace(/[\p{C}\p{Zl}\p{Zp}\p{DI}]/gu, " ")
+      .replace(/[“”„‟«»〝〞]/g, "'")
+      .replace(/(\p{M}{2})\p{M}+/gu, "$1")
       .replace(/\s+/g, " ").trim(),
   ].slice(0, MAX_NAME).join("");
 

@@ -92,8 +92,9 @@ interface SecondStep extends Asking {
   readonly seat: string | undefined;
 }
 
-const programOf = ({ name }: Pick<ClientFacts, "name">): string =>
-  name === "" ? "a program without a name" : `“${name}”`;
+/** Apart from the text around it, whichever way its script is written. */
+const programOf = ({ name }: Pick<ClientFacts, "name">): Html | string =>
+  name === "" ? "a program without a name" : html`<bdi>“${name}”</bdi>`;
 
 const placeText = (place: Place): string =>
   place.kind === "website"
