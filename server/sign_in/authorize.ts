@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import type { Context, Hono } from "hono";
 import { isOfficeName } from "../../protocol/names.ts";
 import type { Refused } from "../auth/authenticator.ts";
@@ -12,7 +13,7 @@ import type { SmcpEnv } from "../http/http_app.ts";
 import { failure, log } from "../shared/log.ts";
 import { type Clients, findRedirect, readRequest } from "./clients.ts";
 import type { Grant } from "./grant.ts";
-import { partyOf, type SignInParts } from "./grants.ts";
+import { partyOf, programOf, type SignInParts } from "./grants.ts";
 import {
   checkForm,
   clientOf,
@@ -80,8 +81,8 @@ export class AuthorizeEndpoint {
   /** Adds the routes. */
   mount(app: Hono<SmcpEnv>): void {
     app.get("/authorize", (c) => this.#begin(c));
-    // The sealed request comes with the form, and has the names of Computers.
-    app.post("/authorize", maxBody(64 * 1024), (c) => this.#goOn(c));
+    // The sealed request comes with the form, and has the names of Computers; of each a tick may follow.
+    app.post("/authorize", maxBody(128 * 1024), (c) => this.#goOn(c));
     const { persons } = this.#parts;
     if ("host" in persons) {
       app.get("/authorize/callback", (c) => this.#comeBack(persons, c));
@@ -221,7 +222,14 @@ export class AuthorizeEndpoint {
       return await this.#again(consent, office, TOO_MANY, 429);
     }
     if (!("host" in persons)) {
-      const person = await this.#try(persons, form, office, address);
+      const person = await tries.judge(
+        "key",
+        address,
+        async () =>
+          isOfficeName(office)
+            ? await persons.find(form, office, address)
+            : { refused: "no office" },
+      );
       return await this.#welcome(consent, office, person, address);
     }
     if (!isOfficeName(office)) {
@@ -239,27 +247,6 @@ export class AuthorizeEndpoint {
       );
     } catch (error) {
       return await this.#noAnswer(consent, office, persons, error);
-    }
-  }
-
-  /** Judges what a person typed, which counts until it is found good: many at once are as many in a row. */
-  async #try(
-    persons: PersonsHere,
-    form: Parameters,
-    office: string,
-    address: string,
-  ): Promise<Person | Refused> {
-    const { tries } = this.#parts;
-    let isRefused = false;
-    tries.count("key", address);
-    try {
-      const person = isOfficeName(office)
-        ? await persons.find(form, office, address)
-        : { refused: "no office" };
-      isRefused = "refused" in person;
-      return person;
-    } finally {
-      if (!isRefused) tries.takeBack("key", address);
     }
   }
 
@@ -334,7 +321,7 @@ export class AuthorizeEndpoint {
       return await this.#again(consent, office, problem, 401);
     }
     const computers = await host.computersOf(office);
-    const isShort = JSON.stringify(computers).length <= MAX_NAMES;
+    const isShort = Buffer.byteLength(JSON.stringify(computers)) <= MAX_NAMES;
     const known: KnownPerson = {
       ...person,
       office,
@@ -509,8 +496,3 @@ const tooOld = (): PageFault =>
   new PageFault(400, "This page is too old. Start again in your program.");
 
 const TOO_MANY = "Too many tries. Wait a minute.";
-
-const programOf = ({ client: { name, host } }: Consent) => ({
-  program: name,
-  ...(host !== undefined && { vouched_by: host }),
-});

@@ -29,12 +29,19 @@ export const endOf = (
   { createdAt, expiresAt, rotatedAt: [last = createdAt] }: Grant,
 ): number => Math.min(expiresAt, last + IDLE_MS);
 
+/** Names a program in the audit log. */
+export const programOf = (
+  { client: { name, host } }: Pick<Grant, "client">,
+) => ({
+  program: name,
+  ...(host !== undefined && { vouched_by: host }),
+});
+
 /** Names a grant in the audit log. */
 export const partyOf = ({ by, office, client }: Grant) => ({
   office,
   principal: by.principal,
-  program: client.name,
-  ...(client.host !== undefined && { vouched_by: client.host }),
+  ...programOf({ client }),
 });
 
 /** What of sign-in the endpoints share. */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Refused } from "../auth/authenticator.ts";
 import { addressGroup } from "../limits/limits.ts";
 
 /** What is counted, with the most of it in a minute. */
@@ -47,10 +48,29 @@ export class Tries {
     if (oldest !== undefined) this.#counts.delete(oldest);
   }
 
-  /** Takes back one that was counted before it was known whether it fails. */
-  takeBack(kind: keyof typeof MOST, address: string): void {
+  /**
+   * Judges a try, which counts from the beginning until it is found good: many at once are as many in a row.
+   *
+   * @throws what `judge` throws; then it does not count
+   */
+  async judge<T extends object>(
+    kind: keyof typeof MOST,
+    address: string,
+    judge: () => Promise<T | Refused>,
+  ): Promise<T | Refused> {
+    let isRefused = false;
+    this.count(kind, address);
+    try {
+      const verdict = await judge();
+      isRefused = "refused" in verdict;
+      return verdict;
+    } finally {
+      if (!isRefused) this.#takeBack(keyOf(kind, address));
+    }
+  }
+
+  #takeBack(key: string): void {
     this.#turn();
-    const key = keyOf(kind, address);
     const count = this.#counts.get(key) ?? 0;
     if (count > 0) this.#counts.set(key, count - 1);
   }

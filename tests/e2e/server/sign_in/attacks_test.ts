@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { SignInStore } from "../../../../server/sign_in/grant.ts";
 import { memoryStore } from "../../../../server/sign_in/memory_store.ts";
 import { modernRequest, post } from "../../../support/mcp/post.ts";
-import { SignInBench } from "../../../support/server/sign_in.ts";
+import { KEY, SignInBench } from "../../../support/server/sign_in.ts";
 import { SignedInServer } from "../../../support/server/signed_in_server.ts";
 
 const LIST = modernRequest("tools/list");
@@ -111,5 +111,45 @@ Deno.test("sign-in #15: a seal has one spelling", async () => {
       await bench.admit(other, "home"),
       "no access token of this Server",
     );
+  }
+});
+
+Deno.test("sign-in #29: a name cannot end its quotes, nor cover the lines around it", async () => {
+  const bench = new SignInBench();
+  const shown = async (name: string) => {
+    const client = await bench.register(undefined, name);
+    const { text } = await bench.openPage(bench.ask(client).path);
+    return /<h1>(.*?)<\/h1>/s.exec(text)?.[1]?.trim();
+  };
+  assertEquals(
+    await shown("Claude” (checked by this Server) „"),
+    "Let <bdi>“Claude&#39; (checked by this Server) &#39;”</bdi> use the office home?",
+  );
+  assertEquals(
+    await shown(`b${"\u0301\u0302".repeat(25)}x`),
+    "Let <bdi>“b\u0301\u0302x”</bdi> use the office home?",
+  );
+});
+
+Deno.test("a person chooses among Computers with long names, or among very many", async () => {
+  for (
+    const [count, name, shown] of [
+      [170, "机".repeat(30), 170],
+      [300, "机".repeat(30), 0],
+      [2600, "", 2600],
+    ] as const
+  ) {
+    const bench = new SignInBench();
+    bench.host.computers = Array.from(
+      { length: count },
+      (_, i) => name + i.toString(36).padStart(2, "0"),
+    );
+    const client = await bench.register();
+    const { path } = bench.ask(client, { state: "\u0001".repeat(3000) });
+    const page = await bench.openPage(path);
+    const second = await page.send({ key: KEY });
+    assertEquals(second.computers.length, shown, `${count}`);
+    const last = await second.send({}, second.computers);
+    assertEquals(last.leads.searchParams.has("code"), true, `${count}`);
   }
 });
