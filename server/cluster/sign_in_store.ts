@@ -23,7 +23,7 @@ import {
   readSecret,
   Touches,
 } from "../sign_in/secret.ts";
-import { failure, log } from "../shared/log.ts";
+import { ExplainedError, log, reasonOf } from "../shared/log.ts";
 
 /** The channel of all nodes, by which they report ends. */
 const CHANNEL = "smcp1:{sign-in}";
@@ -140,9 +140,12 @@ export class RedisSignInStore implements SignInStore {
       return await redis.run(script, [ROUTING_KEY], args.map(String));
     } catch (error) {
       const { message } = error instanceof Error ? error : new Error();
-      throw new Error(`Redis, which keeps the sign-ins, fails: ${message}`, {
-        cause: error,
-      });
+      throw new ExplainedError(
+        `Redis, which keeps the sign-ins, fails: ${message}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
@@ -192,7 +195,7 @@ export class RedisSignInStore implements SignInStore {
       if (this.#isClosed) return;
       log.warn(
         "Other nodes do not know yet that a sign-in has ended: {reason}",
-        failure(error),
+        reasonOf(error),
       );
     }
   }

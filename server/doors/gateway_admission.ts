@@ -12,7 +12,7 @@ import { SHARE_SEAT } from "../../protocol/shared_seat.ts";
 import { API_KEY_HEADER } from "../auth/api_keys.ts";
 import type { Refused } from "../auth/authenticator.ts";
 import { addressOf, type RequestKind } from "../limits/limits.ts";
-import { failure, log } from "../shared/log.ts";
+import { log, reasonOf } from "../shared/log.ts";
 import { shuttingDown, unauthorized } from "../shared/payload.ts";
 import {
   type Exchange,
@@ -245,7 +245,7 @@ export class GatewayAdmission {
 function unjudged(error: unknown): never {
   log.error(
     "Cannot judge a token of the sign-in: {reason}",
-    failure(error),
+    reasonOf(error),
   );
   const why = "The server cannot judge tokens now; try again";
   refuse(503, why, { "Retry-After": "1" });

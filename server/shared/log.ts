@@ -63,6 +63,16 @@ export const failure = (error: unknown): Record<string, unknown> => ({
     : undefined,
 });
 
+/** An error whose message is of this package alone, with the remedy: nothing that a client sent is in it. */
+export class ExplainedError extends Error {}
+
+/** The log fields of a failure, for a message that names its `{reason}`. */
+export const reasonOf = (error: unknown): Record<string, unknown> => {
+  const fields = failure(error);
+  const isExplained = error instanceof ExplainedError;
+  return { reason: isExplained ? error.message : fields.error, ...fields };
+};
+
 /** Writes times in ISO 8601. Keeps the last minute, since many events belong to the same. */
 export class TimeText {
   #minute = NaN;

@@ -10,7 +10,7 @@ import type { Context, Hono } from "hono";
 import { isOfficeName } from "../../protocol/names.ts";
 import type { Refused } from "../auth/authenticator.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
-import { failure, log } from "../shared/log.ts";
+import { log, reasonOf } from "../shared/log.ts";
 import { type Clients, findRedirect, readRequest } from "./clients.ts";
 import type { Grant } from "./grant.ts";
 import { partyOf, programOf, type SignInParts } from "./grants.ts";
@@ -179,7 +179,7 @@ export class AuthorizeEndpoint {
     if (error instanceof OAuthFault) {
       return await this.#page(faultPage(error.message), 400);
     }
-    log.error("A page of the sign-in failed: {reason}", failure(error));
+    log.error("A page of the sign-in failed: {reason}", reasonOf(error));
     const text = "The Server cannot answer now. Try again in a minute.";
     return await this.#page(faultPage(text), 503);
   }
@@ -296,7 +296,7 @@ export class AuthorizeEndpoint {
     { host }: ProviderPersons,
     error: unknown,
   ): Promise<Response> {
-    log.error("The provider of the sign-in failed: {reason}", failure(error));
+    log.error("The provider of the sign-in failed: {reason}", reasonOf(error));
     const problem = `${host} cannot be asked now. Try again in a minute.`;
     return await this.#again(consent, office, problem, 503);
   }

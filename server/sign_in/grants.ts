@@ -12,7 +12,7 @@ import type {
   SignInHost,
 } from "../doors/sign_in.ts";
 import type { Identity } from "../shared/identity.ts";
-import { failure, log } from "../shared/log.ts";
+import { log, reasonOf } from "../shared/log.ts";
 import type { Grant, GrantEnd, SignInStore, UsedGrant } from "./grant.ts";
 import type { Resources } from "./metadata.ts";
 import type { Persons } from "./persons.ts";
@@ -161,7 +161,7 @@ export class Grants {
     const store = await this.#parts.store();
     // What only people look at keeps nobody out: the store may be full, or locked by another process.
     await store.touch(id, now).catch((error: unknown) =>
-      log.error("Cannot note the use of a sign-in: {reason}", failure(error))
+      log.error("Cannot note the use of a sign-in: {reason}", reasonOf(error))
     );
     return { identity, office: granted, grant: { id, computers } };
   }

@@ -6,6 +6,7 @@
  */
 import * as oauth from "oauth4webapi";
 import type { Refused } from "../auth/authenticator.ts";
+import { ExplainedError, quote } from "../shared/log.ts";
 import { bounded } from "../../shared/net/public_fetch.ts";
 
 /** The client that a Server is at its provider. */
@@ -51,6 +52,9 @@ const REFUSALS: ReadonlySet<string> = new Set([
   oauth.UNSUPPORTED_OPERATION,
 ]);
 
+const CLIENT_REMEDY =
+  "check the client's id, its secret and its redirect URI there";
+
 /** A provider, with what is known of it. */
 export class OidcProvider {
   readonly #issuer: URL;
@@ -73,7 +77,11 @@ export class OidcProvider {
    */
   async begin({ redirect, state, nonce, verifier }: Visit): Promise<URL> {
     const metadata = await this.#read();
-    const url = new URL(metadata.authorization_endpoint ?? "");
+    const url = URL.parse(metadata.authorization_endpoint ?? "");
+    if (url?.protocol !== "https:" && url?.protocol !== this.#issuer.protocol) {
+      const why = "its metadata have no authorization_endpoint of https";
+      throw this.#failed(new Error(why));
+    }
     const parameters = {
       response_type: "code",
       client_id: this.#client.client_id,
@@ -104,7 +112,7 @@ export class OidcProvider {
       return await this.#redeem(metadata, query, visit);
     } catch (error) {
       const why = refusalOf(error);
-      if (why === undefined) throw error;
+      if (why === undefined) throw this.#failed(error);
       return { refused: `the provider's answer was refused: ${why}` };
     }
   }
@@ -156,7 +164,7 @@ export class OidcProvider {
       this.#readAt = now;
       this.#metadata = this.#discover().catch((error: unknown) => {
         this.#metadata = undefined;
-        throw error;
+        throw this.#failed(error);
       });
     }
     return this.#metadata;
@@ -165,6 +173,18 @@ export class OidcProvider {
   async #discover(): Promise<oauth.AuthorizationServer> {
     const answer = await oauth.discoveryRequest(this.#issuer, this.#options());
     return await oauth.processDiscoveryResponse(this.#issuer, answer);
+  }
+
+  /** Explains a failure to the operator; of the provider's answer it has the code of an error alone. */
+  #failed(error: unknown): ExplainedError {
+    const { message } = error instanceof Error ? error : new Error();
+    const why = error instanceof oauth.ResponseBodyError
+      ? `it answers ${quote(error.error)}; ${CLIENT_REMEDY}`
+      : error instanceof oauth.WWWAuthenticateChallengeError
+      ? `it rejects the client; ${CLIENT_REMEDY}`
+      : message;
+    const text = `Cannot ask ${this.#issuer.href}: ${why}`;
+    return new ExplainedError(text, { cause: error });
   }
 
   #options():

@@ -10,6 +10,7 @@ import { readClaims } from "../auth/jwt.ts";
 import { isSafeIssuer } from "../../shared/loopback.ts";
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { loadPackages } from "../../shared/packages.ts";
+import { ExplainedError } from "../shared/log.ts";
 import { checkGatewayUse } from "../shared/identity.ts";
 import type { Allower } from "./grant.ts";
 import type { OidcProvider, OidcSetup, Visit } from "./oidc.ts";
@@ -178,7 +179,9 @@ export class ProviderPersons implements Persons {
     ).then(({ OidcProvider }) => new OidcProvider(this.#setup))
       .catch((error: unknown) => {
         this.#oidc = undefined;
-        throw error;
+        // It names the package that is missing.
+        const { message } = error instanceof Error ? error : new Error();
+        throw new ExplainedError(message, { cause: error });
       });
   }
 }

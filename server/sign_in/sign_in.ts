@@ -16,7 +16,7 @@ import type {
 } from "../doors/sign_in.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import type { Identity } from "../shared/identity.ts";
-import { failure, log } from "../shared/log.ts";
+import { log, reasonOf } from "../shared/log.ts";
 import { AuthorizeEndpoint } from "./authorize.ts";
 import { Clients, type FetchDocument, registerClient } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
@@ -52,7 +52,7 @@ export interface SignInSetup {
 
 /** Answers where something fails, such as the store: the same request may succeed later. */
 function toFailure(error: Error): Response {
-  log.error("A request of the sign-in failed: {reason}", failure(error));
+  log.error("A request of the sign-in failed: {reason}", reasonOf(error));
   const fault = {
     error: "temporarily_unavailable",
     error_description: "the server cannot answer now; try again",

@@ -6,6 +6,7 @@
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { ExplainedError } from "../shared/log.ts";
 import type { SignInStore } from "./grant.ts";
 import { type Sql, type SqlRow, SqlStore, type SqlValue } from "./sql_store.ts";
 
@@ -115,7 +116,7 @@ class SqliteFile implements Sql {
 }
 
 /** An error that names the file. */
-class FileError extends Error {}
+class FileError extends ExplainedError {}
 
 /** What SQLite reports, and the remedy. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [

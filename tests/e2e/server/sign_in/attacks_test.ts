@@ -1,8 +1,17 @@
-import { assertEquals } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { SignInStore } from "../../../../server/sign_in/grant.ts";
+import { sqliteStore } from "../../../../server/sign_in/sqlite_store.ts";
+import { captureLog } from "../../../support/log_capture.ts";
+import { scratch } from "../../../support/scratch.ts";
+import {
+  CLIENT_ID,
+  CLIENT_SECRET,
+  TestProvider,
+} from "../../../support/server/oidc_provider.ts";
 import { memoryStore } from "../../../../server/sign_in/memory_store.ts";
 import { modernRequest, post } from "../../../support/mcp/post.ts";
-import { KEY, SignInBench } from "../../../support/server/sign_in.ts";
+import { ISSUER, KEY, SignInBench } from "../../../support/server/sign_in.ts";
 import { SignedInServer } from "../../../support/server/signed_in_server.ts";
 
 const LIST = modernRequest("tools/list");
@@ -153,3 +162,80 @@ Deno.test("a person chooses among Computers with long names, or among very many"
     assertEquals(last.leads.searchParams.has("code"), true, `${count}`);
   }
 });
+
+Deno.test("where the store fails, the log says why, and the answer that it can be tried again", async () => {
+  await using folder = await scratch();
+  const file = `${folder.path}/sign_ins.sqlite`;
+  const bench = new SignInBench({ store: await sqliteStore(file) });
+  const client = await bench.register();
+  const { path, verifier } = bench.ask(client);
+  const code = (await bench.visit(path)).searchParams.get("code") ?? "";
+  using log = captureLog();
+  using other = new DatabaseSync(file);
+  other.exec("DROP TABLE sign_in_codes");
+  const redeemed = await bench.redeem(code, verifier, client);
+  assertEquals(redeemed.status, 503);
+  assertEquals(
+    await redeemed.json().then(({ error }) => error),
+    "temporarily_unavailable",
+  );
+  const page = await bench.openPage(path);
+  const second = await page.send({ key: KEY });
+  assertEquals((await second.send({}, [0])).answer.status, 503);
+  const why = `failed: Cannot keep sign-ins in ${file}: no such table`;
+  for (const what of ["request", "page"]) {
+    assertStringIncludes(
+      log.text.replaceAll('"', ""),
+      `A ${what} of the sign-in ${why}`,
+    );
+  }
+  await bench.signIn.close();
+});
+
+Deno.test("where the provider fails, the log says why, with the remedy, and no secret", async () => {
+  const callback = `${ISSUER}/authorize/callback`;
+  await using provider = await TestProvider.start(callback);
+  const { issuer } = provider;
+  const answers: readonly (readonly [object, number, string])[] = [
+    [{ issuer }, 200, "its metadata have no authorization_endpoint of https"],
+    [
+      { issuer, authorization_endpoint: "javascript:alert(1)" },
+      200,
+      "its metadata have no authorization_endpoint of https",
+    ],
+    [{}, 500, "unexpected HTTP status code"],
+  ];
+  for (const [body, status, why] of answers) {
+    using log = captureLog();
+    const bench = signInAt(issuer);
+    provider.instead = (_, response) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify(body));
+    };
+    const page = await bench.openPage(bench.ask(await bench.register()).path);
+    assertEquals((await page.send()).answer.status, 503);
+    assertStringIncludes(log.text, `Cannot ask ${issuer}/: `);
+    assertStringIncludes(log.text, why);
+  }
+  provider.instead = undefined;
+  using log = captureLog();
+  const bench = signInAt(issuer, "another-secret");
+  const page = await bench.openPage(bench.ask(await bench.register()).path);
+  const { search } = await provider.logIn((await page.send()).leads, "ann");
+  const back = await bench.request(`/authorize/callback${search}`, {
+    headers: { cookie: page.cookie },
+  });
+  assertEquals([
+    back.status,
+    await back.text().then((text) => text.includes("cannot be asked now")),
+  ], [503, true]);
+  assertStringIncludes(log.text, "check the client's id, its secret");
+  for (
+    const secret of ["another-secret", ...new URLSearchParams(search).values()]
+  ) {
+    assertEquals(log.text.includes(secret) && secret !== issuer, false, secret);
+  }
+});
+
+const signInAt = (issuer: string, clientSecret = CLIENT_SECRET) =>
+  new SignInBench({ provider: { issuer, clientId: CLIENT_ID, clientSecret } });
