@@ -96,10 +96,11 @@ export class AuthorizeEndpoint {
     const query = new Parameters(new URL(c.req.url).search);
     let redirect: string | undefined;
     try {
-      if (tries.isExceeded("authorize", address)) {
-        throw new OAuthFault("temporarily_unavailable", "too many failures");
-      }
-      const client = await clients.find(query.get("client_id") ?? "");
+      const mayFetch = !tries.isExceeded("authorize", address);
+      const client = await clients.find(
+        query.get("client_id") ?? "",
+        mayFetch,
+      );
       const asked = query.get("redirect_uri");
       redirect = findRedirect(asked, client, redirects);
       const state = query.get("state");

@@ -179,9 +179,10 @@ export class Clients {
   /**
    * Finds a program.
    *
+   * @param mayFetch whether a document that is not kept is fetched
    * @throws {OAuthFault}
    */
-  async find(id: string): Promise<ClientFacts> {
+  async find(id: string, mayFetch: boolean): Promise<ClientFacts> {
     const registered = readRegistration(id, this.#redirects);
     if (registered !== undefined) return registered;
     const url = documentUrl(id);
@@ -189,7 +190,7 @@ export class Clients {
     const now = Date.now();
     const kept = this.#kept.get(id);
     if (kept !== undefined && kept.until > now) return await kept.facts;
-    if (this.#loading >= MAX_LOADING) {
+    if (!mayFetch || this.#loading >= MAX_LOADING) {
       throw new OAuthFault(
         "temporarily_unavailable",
         "client_id: too many programs are looked up now; try again in a minute",

@@ -7,6 +7,7 @@
 import * as oauth from "oauth4webapi";
 import type { Refused } from "../auth/authenticator.ts";
 import { ExplainedError, quote } from "../shared/log.ts";
+import { isSafeIssuer } from "../../shared/loopback.ts";
 import { bounded } from "../../shared/net/public_fetch.ts";
 
 /** The client that a Server is at its provider. */
@@ -77,11 +78,12 @@ export class OidcProvider {
    */
   async begin({ redirect, state, nonce, verifier }: Visit): Promise<URL> {
     const metadata = await this.#read();
-    const url = URL.parse(metadata.authorization_endpoint ?? "");
-    if (url?.protocol !== "https:" && url?.protocol !== this.#issuer.protocol) {
+    const { authorization_endpoint: page = "" } = metadata;
+    if (!/^https?:/i.test(page) || !isSafeIssuer(page)) {
       const why = "its metadata have no authorization_endpoint of https";
       throw this.#failed(new Error(why));
     }
+    const url = new URL(page);
     const parameters = {
       response_type: "code",
       client_id: this.#client.client_id,

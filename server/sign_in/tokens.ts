@@ -99,12 +99,14 @@ export class TokenEndpoints {
     const { host, tries } = this.#parts;
     const address = clientOf(c, host.proxies);
     try {
-      if (tries.isExceeded("token", address)) {
-        throw new OAuthFault("temporarily_unavailable", "too many failures");
-      }
       return await answer(await readForm(c));
     } catch (error) {
       if (!(error instanceof OAuthFault)) throw error;
+      // What is good is never refused: strangers may share the address, and no token can be guessed.
+      if (tries.isExceeded("token", address)) {
+        const why = "too many failures";
+        return toErrorResponse(new OAuthFault("temporarily_unavailable", why));
+      }
       tries.count("token", address);
       const reason = `${error.code}: ${error.message}`;
       host.audit({ event: "sign_in_refused", reason, address });

@@ -11,11 +11,11 @@ import { addressGroup } from "../limits/limits.ts";
 const MOST = {
   /** Keys that were refused. */
   key: 10,
-  /** Requests for a token that were refused. */
+  /** Requests for a token that were refused; further ones get less of an answer, and no line in the audit log. */
   token: 300,
   /** Registrations, of which nothing is kept. */
   register: 300,
-  /** Requests for the page that were refused. */
+  /** Requests for the page that were refused; then no document is fetched. */
   authorize: 120,
 };
 

@@ -239,3 +239,27 @@ Deno.test("where the provider fails, the log says why, with the remedy, and no s
 
 const signInAt = (issuer: string, clientSecret = CLIENT_SECRET) =>
   new SignInBench({ provider: { issuer, clientId: CLIENT_ID, clientSecret } });
+
+Deno.test("sign-in #39: who floods the endpoints keeps no program behind the same address from its tokens, nor from the page", async () => {
+  const bench = new SignInBench({
+    fetchDocument: () => Promise.resolve(new Response(null, { status: 404 })),
+  });
+  const tokens = await bench.enter();
+  for (let i = 0; i < 310; i++) {
+    const wrong = await bench.renew({ refresh_token: `nonsense-${i}` });
+    assertEquals(wrong.status, i < 300 ? 400 : 429);
+    await wrong.body?.cancel();
+    const id = `https://app${i}.example/client.json`;
+    const { path } = bench.ask({ id, redirect: "https://app.example/cb" });
+    const { answer } = await bench.openPage(path);
+    assertEquals(answer.status, i < 120 ? 400 : 429);
+  }
+  const refused = bench.host.events.filter((each) =>
+    each === "sign_in_refused"
+  );
+  assertEquals(refused.length, 300);
+  const renewed = await bench.renew(tokens);
+  assertEquals(renewed.status, 200, await renewed.text());
+  const entered = await bench.enter();
+  assertEquals(await bench.admit(entered.access_token, "home"), "key:ann");
+});
