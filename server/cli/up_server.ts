@@ -89,7 +89,7 @@ export async function serverOfUp(
     protocol: "all",
     operator,
     limits: limitsOfUp(publicUrl, clustering),
-    ...(publicUrl !== undefined && { publicUrl }),
+    ...(publicUrl !== undefined && behindProxy(publicUrl)),
     ...(lock && { authenticator: lock.authenticator }),
     ...(mcp && { gateway: (await loadMcp())({}) }),
     ...(signIn && await loadSignIn({ signIn, signInFile })),
@@ -103,6 +103,17 @@ export async function serverOfUp(
     ...(lock && { key: lock.key }),
   };
 }
+
+/**
+ * Returns the options for a public URL: who comes by it comes by a proxy on this machine, which alone knows the
+ * addresses. Without them one stranger would use up what all clients have together.
+ */
+const behindProxy = (publicUrl: string) => ({
+  publicUrl,
+  trustedProxies: 1,
+  // A trusted proxy would let in any name.
+  hosts: [new URL(publicUrl).hostname],
+});
 
 /**
  * Returns the limits, for the loopback address: without a public URL and a cluster all events are of this

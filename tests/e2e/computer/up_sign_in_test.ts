@@ -216,6 +216,30 @@ async function allRoutes(): Promise<readonly string[]> {
   return [...new Set(server.app.routes.map(({ path }) => path))];
 }
 
+Deno.test("a stranger's wrong keys keep nobody else out of the page of smcp up, behind a tunnel", async () => {
+  await using state = await scratch();
+  await using proxy = await startProxy("http://127.0.0.1:9");
+  await using up = await Up.start(state, ["--sign-in"], proxy.url);
+  proxy.turnTo(up.url);
+  const client = await up.register();
+  const { path } = up.ask(client);
+  const type = async (key: string, address: string) => {
+    const page = await up.openPage(path);
+    const headers = { "x-forwarded-for": address };
+    return (await page.send({ key }, [], headers)).answer.status;
+  };
+  for (let i = 0; i < 10; i++) {
+    assertEquals(await type(`wrong ${i}`, "198.51.100.7"), 401);
+  }
+  assertEquals(await type("wrong", "198.51.100.7"), 429);
+  assertEquals(await type(up.key ?? "", "203.0.113.9"), 200);
+  const foreign = await post(`${up.url}/authorize`, {
+    method: "GET",
+    headers: { host: "evil.example" },
+  });
+  assertEquals(foreign.status, 403);
+});
+
 Deno.test("smcp up says whether its public URL leads to it", async () => {
   await using state = await scratch();
   await using proxy = await startProxy("http://127.0.0.1:9");
