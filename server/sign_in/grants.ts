@@ -159,7 +159,7 @@ export class Grants {
     if (found === undefined) return ENDED;
     const { grant: { id, office: granted, computers }, identity } = found;
     const store = await this.#parts.store();
-    // What only people look at keeps nobody out: the store may be full, or locked by another process.
+    // What only people look at refuses no client: the store may be full, or locked by another process.
     await store.touch(id, now).catch((error: unknown) =>
       log.error("Cannot note the use of a sign-in: {reason}", reasonOf(error))
     );

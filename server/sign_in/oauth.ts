@@ -82,11 +82,14 @@ const FORM = /^application\/x-www-form-urlencoded *(;|$)/i;
 /**
  * Reads a form.
  *
- * @throws {OAuthFault} for another type
+ * @throws {OAuthFault} for another type, and where the client goes before its end
  */
 export async function readForm(c: Context<SmcpEnv>): Promise<Parameters> {
   if (FORM.test(c.req.header("content-type") ?? "")) {
-    return new Parameters(await c.req.text());
+    const text = await c.req.text().catch(() => {
+      throw brokenOff();
+    });
+    return new Parameters(text);
   }
   throw new OAuthFault(
     "invalid_request",
@@ -114,9 +117,9 @@ export function checkForm(c: Context<SmcpEnv>, issuer: string): void {
   throw new PageFault(403, "This form came from another site.");
 }
 
-/** Makes middleware that refuses bodies that are larger. */
-export const maxBody = (maxSize: number): MiddlewareHandler<SmcpEnv> =>
-  bodyLimit({
+/** Makes middleware that refuses bodies that are larger, or that break off before their size is known. */
+export function maxBody(maxSize: number): MiddlewareHandler<SmcpEnv> {
+  const limit = bodyLimit({
     maxSize,
     onError: (c) => {
       const { incoming }: Partial<Exchange> = c.env ?? {};
@@ -127,6 +130,23 @@ export const maxBody = (maxSize: number): MiddlewareHandler<SmcpEnv> =>
       }, { status: 413, headers: NO_STORE });
     },
   });
+  return async (c, next) => {
+    let isRead = false;
+    try {
+      return await limit(c, () => {
+        isRead = true;
+        return next();
+      });
+    } catch (error) {
+      if (isRead) throw error;
+      return toErrorResponse(brokenOff());
+    }
+  };
+}
+
+/** Its client is gone; in the log that would look like a failure of the Server. */
+const brokenOff = (): OAuthFault =>
+  new OAuthFault("invalid_request", "the body broke off");
 
 /** Returns the address that a request came from; empty where there is none, as in a call of the app. */
 export function clientOf(c: Context<SmcpEnv>, proxies: number): string {

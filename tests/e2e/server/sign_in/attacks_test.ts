@@ -263,3 +263,30 @@ Deno.test("sign-in #39: who floods the endpoints keeps no program behind the sam
   const entered = await bench.enter();
   assertEquals(await bench.admit(entered.access_token, "home"), "key:ann");
 });
+
+Deno.test("a body that breaks off is a wrong request, and no failure of the Server in its log", async () => {
+  using log = captureLog();
+  const bench = new SignInBench();
+  const paths = ["/token", "/revoke", "/authorize"];
+  for (const [path, length] of paths.flatMap((each) => [[each, "9"], [each]])) {
+    let pulls = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (pulls++ === 0) controller.enqueue(new TextEncoder().encode("a="));
+        else controller.error(new Error("aborted"));
+      },
+    });
+    const headers = {
+      "content-type": "application/x-www-form-urlencoded",
+      ...(length !== undefined && { "content-length": length }),
+    };
+    const answer = await bench.request(path ?? "", {
+      method: "POST",
+      body,
+      headers,
+    });
+    assertEquals([path, answer.status], [path, 400]);
+    assertStringIncludes(await answer.text(), "the body broke off");
+  }
+  assertEquals(log.text.includes("failed"), false, log.text);
+});
