@@ -26,6 +26,7 @@ const gateway: Gateway = {
   answer: ({ outgoing }) => Promise.resolve(void outgoing.end("{}")),
   handle: () => Promise.resolve(new Response("{}")),
   freeSeat: () => Promise.resolve(undefined),
+  forget() {},
   seatFreed() {},
   close: () => Promise.resolve(),
 };
