@@ -1,4 +1,5 @@
 /** The runner of all parts. */
+import { loadavg } from "node:os";
 import { disturbancesOf, isDisturbed, measureRows } from "./calls.ts";
 import type { CallsPart, Plan } from "./cases.ts";
 import { measureEnds } from "./ends.ts";
@@ -70,7 +71,8 @@ export async function measureParts(
       ? report
       : undefined;
     const takenAt = new Date().toISOString();
-    const taken = { takenAt, rounds: plan.rounds, machine, found };
+    const [, , load = 0] = loadavg();
+    const taken = { takenAt, rounds: plan.rounds, load, machine, found };
     report = {
       machine: other?.machine ?? machine,
       deno: other?.deno ?? thisDeno(),

@@ -28,6 +28,7 @@ const gateway: Gateway = {
   freeSeat: () => Promise.resolve(undefined),
   forget() {},
   seatFreed() {},
+  forget() {},
   close: () => Promise.resolve(),
 };
 

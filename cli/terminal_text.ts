@@ -15,9 +15,14 @@ const PICTURED = "\ufe0f";
 /** Replaces what is invisible or acts by its name, so that a text cannot control the terminal. */
 export const plain = (text: string): string => plainText(text);
 
+/** What is not simply shown in a text of several lines; most have nothing of it. */
+const UNPRINTED = /[^ -~\n\t]/;
+
 /** The same for a text of several lines. */
 export const plainLines = (text: string): string =>
-  plainText(text.replaceAll("\r\n", "\n"), "\n\t");
+  UNPRINTED.test(text)
+    ? plainText(text.replaceAll("\r\n", "\n"), "\n\t")
+    : text;
 
 /** Returns the width of a text without escape sequences in columns. */
 export function textWidth(text: string): number {

@@ -5,7 +5,13 @@ import { endsTable } from "../ends.ts";
 import { mcpTable } from "../mcp.ts";
 import { neighboursTable } from "../neighbours/result.ts";
 import { type Goal, goalsOf } from "./goals.ts";
-import { type Found, isSame, type Part, type Report } from "./report.ts";
+import {
+  type Found,
+  isSame,
+  type Part,
+  type Report,
+  type Taken,
+} from "./report.ts";
 import { block, number, textTable } from "./text.ts";
 
 /** Writes a table of calls, for a terminal and the page. */
@@ -72,7 +78,8 @@ export function renderPage(report: Report): string {
     ...mcp
       ? [
         "## An office over MCP",
-        "Other programs that serve an MCP server of stdio over HTTP, each started as its page says, with the same server behind it, a Node program of its own: CPU of a call in all processes, also that server's; ratios to the first. `supergateway` and the sessions of its clients start a server each.",
+        "Other programs that serve an MCP server of stdio over HTTP, each started as its page says, with the same server behind it, a Node program of its own: CPU of a call in all processes, also that server's. Each takes turns of a fraction of a second with the first, and ratios are to that in the same round, after some thousand calls. A session's memory is that of an idle one after half a minute. `supergateway` starts a server for each session.",
+        ...loadOf(mcp),
         block(mcpTable(mcp.found)),
       ]
       : [],
@@ -98,6 +105,14 @@ function introduction({ machine, deno, parts }: Report): string {
   const day = parts.relay ? `, ${parts.relay.takenAt.slice(0, 10)}` : "";
   return `What the Server costs, beside a bare WebSocket relay that only passes frames on (the *floor*) and stock Socket.IO. ${machine.processor}, ${machine.cores} cores; Deno ${deno}${day}. A figure in µs is that machine's; a ratio to the floor holds elsewhere. As data: [performance.json](performance.json).`;
 }
+
+/** Says how busy the machine was, if it was more than with the benchmark. */
+const loadOf = ({ load = 0, machine }: Taken<Part>): string[] =>
+  load <= (machine?.cores ?? 0) + 1 ? [] : [
+    `Other work kept the machine busy: a load average of ${
+      number(load)
+    } on its ${machine?.cores} cores.`,
+  ];
 
 /** Says which figures are from another machine than the others. */
 const elsewhere = ({ machine, parts }: Report): string[] =>

@@ -23,6 +23,8 @@ export interface Taken<P extends Part> {
   /** ISO 8601. */
   readonly takenAt: string;
   readonly rounds: number;
+  /** The load average of 15 minutes at the end; absent in older results. */
+  readonly load?: number;
   /** Where it was measured; absent in older results. */
   readonly machine?: Machine;
   readonly found: Found[P];

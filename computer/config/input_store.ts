@@ -123,6 +123,7 @@ export class InputStore implements ComputerInputs {
 
   /** Texts to hide: resolved values that are secret, and others unless they are shown. */
   get secrets(): ReadonlySet<string> {
+    if (this.#others.size === 0) return this.#secrets;
     const hidden = [...this.#others].filter(([id]) => !this.#shown.has(id));
     return new Set([
       ...this.#secrets,

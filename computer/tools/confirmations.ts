@@ -76,12 +76,35 @@ export class Confirmations {
     };
   }
 
-  async #ask(
+  /** Asks; a program answers at once. */
+  #ask(
     request: ConfirmRequest,
     config: BaseMCPServerConfig,
     signal: AbortSignal,
-  ): Promise<ConfirmAnswer> {
+  ): ConfirmAnswer | Promise<ConfirmAnswer> {
+    if (signal.aborted) return "no";
     const withdrawn = new AbortController();
+    let answer: ConfirmAnswer | Promise<ConfirmAnswer>;
+    try {
+      answer = this.#confirm?.(request, withdrawn.signal) ?? "no";
+    } catch (error) {
+      answer = Promise.reject(error);
+    }
+    return typeof answer === "string"
+      ? answer
+      : this.#await(answer, { request, config, signal, withdrawn });
+  }
+
+  /** Waits for the answer of a person, or to another question about the tool. */
+  async #await(
+    answer: Promise<ConfirmAnswer>,
+    { request, config, signal, withdrawn }: {
+      readonly request: ConfirmRequest;
+      readonly config: BaseMCPServerConfig;
+      readonly signal: AbortSignal;
+      readonly withdrawn: AbortController;
+    },
+  ): Promise<ConfirmAnswer> {
     const settled = Promise.withResolvers<ConfirmAnswer>();
     const end = (answer: ConfirmAnswer) => {
       settled.resolve(answer);
@@ -92,7 +115,6 @@ export class Confirmations {
     const off = onAbort(signal, () => end("no"));
     this.#open.add(question);
     try {
-      const answer = this.#confirm?.(request, withdrawn.signal) ?? "no";
       return await Promise.race([settled.promise, answer]);
     } catch (error) {
       const properties = { tool: name, reason: reasonOf(error) };
@@ -200,12 +222,14 @@ export class CallWaits {
     return this.#open[0];
   }
 
-  /** Counts as waiting until the work is done. */
-  async during<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
+  /** Counts as waiting until the work is done; nothing waits for what is done at once. */
+  async during<T>(waiting: Waiting, work: () => T | Promise<T>): Promise<T> {
+    const result = work();
+    if (!(result instanceof Promise)) return result;
     this.#open.push(waiting);
     this.#changed();
     try {
-      return await work();
+      return await result;
     } finally {
       this.#open.splice(this.#open.indexOf(waiting), 1);
       this.#changed();

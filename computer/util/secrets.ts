@@ -16,7 +16,8 @@ import { NETWORK_VARIABLES } from "../../shared/net/network_variables.ts";
 type SecretSource = () => Iterable<string>;
 
 const sources = new Set<SecretSource>();
-let known: readonly string[] = [];
+/** Of all sources, in their order, with the pattern of their forms. */
+let known: string[] = [];
 let pattern: RegExp | undefined;
 
 /**
@@ -36,12 +37,22 @@ export function guardSecrets(source: SecretSource): Disposable {
  * servers, errors for Agents and users. Results of tools do not: the Agent needs them unchanged.
  */
 export function hideSecrets(text: string): string {
-  const now = [...sources].flatMap((source) => [...source()]);
-  if (now.length !== known.length || now.some((v, i) => v !== known[i])) {
-    known = now;
-    pattern = secretPattern(now);
+  if (!areKnown()) {
+    known = [...sources].flatMap((source) => [...source()]);
+    pattern = secretPattern(known);
   }
   return pattern ? text.replaceAll(pattern, REDACTED) : text;
+}
+
+/** Whether the secrets are still those that the pattern was made of. */
+function areKnown(): boolean {
+  let count = 0;
+  for (const source of sources) {
+    for (const secret of source()) {
+      if (secret !== known[count++]) return false;
+    }
+  }
+  return count === known.length;
 }
 
 /** Replaces secret values in a text, in every form of {@linkcode secretForms}. */

@@ -183,9 +183,12 @@ const CLOCK_TOLERANCE_SECONDS = 5;
  *
  * `role`, `office_id` and `name` restrict it; each is a string or a list of strings, and `*` in the
  * last two matches any text. An invalid claim is a refusal, since it was meant to restrict something.
+ *
+ * @param prefix what the principal begins with: `sub` is unique at its issuer alone
  */
 export function readClaims(
   claims: Readonly<Record<string, unknown>>,
+  prefix: string = PRINCIPAL_PREFIX,
 ): Identity | Refused {
   const { data, error } = claimsSchema.safeParse(claims);
   if (error) {
@@ -205,7 +208,7 @@ export function readClaims(
     );
   }
   const expiresAt = (exp + CLOCK_TOLERANCE_SECONDS) * 1000; // as long as the token opens sessions
-  return { principal: PRINCIPAL_PREFIX + sub, policy, expiresAt };
+  return { principal: prefix + sub, policy, expiresAt };
 }
 
 /** One item, or a list of them. */

@@ -24,7 +24,7 @@ import {
   type Settings,
 } from "./flags.ts";
 import type { LoadMcp } from "./serve.ts";
-import { SIGN_IN_SECRET } from "./sign_in_flags.ts";
+import { CLIENT_SECRET, SIGN_IN_SECRET } from "./sign_in_flags.ts";
 import { parseExpiry } from "../shared/identity.ts";
 
 const AFTER_HELP = `
@@ -129,10 +129,12 @@ const serverService: ServiceRole<ServerFlags> = {
   async check(flags, env, kept) {
     const { loadChecked } = await import("./serve.ts");
     loadChecked(readSettings(flags, { ...kept, ...env }));
-    const secrets = [JWT_SECRET, SIGN_IN_SECRET].flatMap((name) => {
-      const secret = env[name];
-      return secret ? [[name, secret]] : [];
-    });
+    const secrets = [JWT_SECRET, SIGN_IN_SECRET, CLIENT_SECRET].flatMap(
+      (name) => {
+        const secret = env[name];
+        return secret ? [[name, secret]] : [];
+      },
+    );
     return { variables: Object.fromEntries(secrets), notes: [] };
   },
 };

@@ -35,9 +35,11 @@ import {
 import type { SmcpServerOptions } from "../options.ts";
 import {
   checkSignIn,
+  CLIENT_SECRET,
   SIGN_IN_SECRET,
   type SignInFlags,
   signInOptions,
+  type SignInSecrets,
 } from "./sign_in_flags.ts";
 import { WS_ENGINES, type WsEngine } from "../shared/http.ts";
 
@@ -333,13 +335,11 @@ function origins(text: string): Origins {
 }
 
 /** The checked flags of the command line, with the settings that only the environment has. */
-export interface Settings extends ServerFlags {
+export interface Settings extends ServerFlags, SignInSecrets {
   /** Whether metrics are collected, for whatever port. */
   readonly metrics: boolean;
   /** The shared secret of JWTs. */
   readonly jwtSecret?: string;
-  /** The secret of the tokens of sign-ins. */
-  readonly signInSecret?: string;
   /** Other servers with the same offices, if there are any. */
   readonly clustering?: ClusterSettings;
 }
@@ -363,6 +363,7 @@ export function readSettings(
   const mcp = flags.mcp ?? signIn;
   const jwtSecret = env[JWT_SECRET];
   const signInSecret = signIn && env[SIGN_IN_SECRET];
+  const signInClientSecret = flags.signInWith && env[CLIENT_SECRET];
   const clustering = readCluster(flags, env);
   const hasTls = (tlsCert ?? tlsKey ?? tlsClientCa) !== undefined;
   if (hasTls && (tlsCert === undefined || tlsKey === undefined)) {
@@ -386,6 +387,7 @@ export function readSettings(
     metrics: metrics === true || metricsPort !== undefined,
     ...(jwtSecret && { jwtSecret }),
     ...(signInSecret && { signInSecret }),
+    ...(signInClientSecret && { signInClientSecret }),
     ...(clustering && { clustering }),
   };
 }

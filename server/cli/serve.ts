@@ -43,7 +43,8 @@ export async function serve(
   try {
     if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
     if (security.warning !== undefined) log.warn(security.warning);
-    const isOpen = settings.signIn && security.authenticators.length === 0;
+    const isOpen = settings.signIn && settings.signInWith === undefined &&
+      security.authenticators.length === 0;
     if (isOpen) log.warn(NO_KEYS_WARNING);
     await run(settings, security, logging, {
       ...await loadGateway(settings, loadMcp),

@@ -15,10 +15,21 @@ export interface SignInFlags {
   readonly signIn?: boolean;
   readonly signInFile?: string;
   readonly signInRedirect?: readonly string[];
+  readonly signInWith?: string;
+  readonly signInClientId?: string;
+}
+
+/** What of the sign-in only the environment has: all users of the machine see command lines. */
+export interface SignInSecrets {
+  readonly signInSecret?: string;
+  readonly signInClientSecret?: string;
 }
 
 /** Environment only: all users of a machine can list its command lines. */
 export const SIGN_IN_SECRET = "SMCP_SIGN_IN_SECRET";
+
+/** The variable with the secret of the client at the provider. */
+export const CLIENT_SECRET = "SMCP_SIGN_IN_CLIENT_SECRET";
 
 /** Creates the options. */
 export const signInOptions = (): Option[] => [
@@ -34,6 +45,14 @@ export const signInOptions = (): Option[] => [
     "--sign-in-redirect <list>",
     "further redirect URIs of programs, such as myapp://callback",
   ).argParser((text) => text.split(",").map((part) => part.trim())),
+  flag(
+    "--sign-in-with <issuer>",
+    `let persons of this OpenID provider sign in, in place of keys, at the offices in their claim office_id; needs --sign-in-client-id, and the secret in ${CLIENT_SECRET} unless the client is public`,
+  ),
+  flag(
+    "--sign-in-client-id <id>",
+    "the client at the provider, with the redirect URI PUBLIC_URL/authorize/callback",
+  ),
 ];
 
 /** What the flags of sign-in depend on. */
@@ -54,13 +73,33 @@ export function checkSignIn(flags: Surroundings): void {
   if (problem !== undefined) throw new UsageError(problem);
 }
 
-function idleOf(
-  { signInFile, signInRedirect }: SignInFlags,
+function idleOf(flags: SignInFlags): string | undefined {
+  const values = {
+    "--sign-in-file": flags.signInFile,
+    "--sign-in-redirect": flags.signInRedirect,
+    "--sign-in-with": flags.signInWith,
+    "--sign-in-client-id": flags.signInClientId,
+  };
+  const [idle] =
+    Object.entries(values).find(([, value]) => value !== undefined) ?? [];
+  return idle && `${idle} does nothing without --sign-in`;
+}
+
+/** Returns what is wrong with the flags of a provider. */
+function providerProblemOf(
+  { signInWith, signInClientId, publicUrl, apiKeys, hasJwt }: Surroundings,
 ): string | undefined {
-  const name = signInFile !== undefined
-    ? "--sign-in-file"
-    : signInRedirect && "--sign-in-redirect";
-  return name && `${name} does nothing without --sign-in`;
+  if (signInWith === undefined) {
+    return signInClientId &&
+      "--sign-in-client-id does nothing without --sign-in-with";
+  }
+  if (signInClientId === undefined) {
+    return "--sign-in-with needs --sign-in-client-id, the client that this Server is at the provider";
+  }
+  const isOpen = !apiKeys && !hasJwt;
+  return isOpen && publicUrl !== undefined && !isLocal(publicUrl)
+    ? "--sign-in-with needs --api-keys, or a key of JWTs, with --public-url: without them, anyone who reaches the Server could join its offices past the sign-in"
+    : undefined;
 }
 
 function problemOf(flags: Surroundings): string | undefined {
@@ -77,9 +116,12 @@ function problemOf(flags: Surroundings): string | undefined {
   if (publicUrl === undefined && !isLoopback(host)) {
     return `--sign-in needs to know its URL on ${host}: give --public-url https://…, or leave out --host`;
   }
-  if (apiKeys) return undefined;
+  const problem = providerProblemOf(flags);
+  if (problem !== undefined || apiKeys || flags.signInWith !== undefined) {
+    return problem;
+  }
   if (flags.hasJwt) {
-    return "--sign-in needs --api-keys: a person cannot sign in with a JWT";
+    return "--sign-in needs --api-keys or --sign-in-with: a person cannot sign in with a JWT";
   }
   return publicUrl === undefined || isLocal(publicUrl)
     ? undefined
@@ -95,15 +137,18 @@ export const NO_KEYS_WARNING =
 /**
  * Makes the sign-in, if the flags ask for it; only then loads its code.
  *
- * @throws {UsageError} for a redirect URI that cannot be one, or a secret that could be guessed
+ * @throws {UsageError} for a redirect URI or an issuer that cannot be one, or a secret that could be guessed
  * @throws {Error} for a file that cannot keep sign-ins
  */
 export async function loadSignIn(
-  { signIn: isOn, signInFile, signInRedirect, signInSecret }: SignInFlags & {
-    readonly signInSecret?: string;
-  },
+  { signIn: isOn, signInFile, signInRedirect, ...flags }:
+    & SignInFlags
+    & SignInSecrets,
 ): Promise<Pick<SmcpServerOptions, "signIn">> {
   if (!isOn) return {};
+  const { signInSecret, signInWith: issuer, signInClientId: clientId = "" } =
+    flags;
+  const { signInClientSecret: clientSecret } = flags;
   const { signIn } = await import("../sign_in/mod.ts");
   const store = signInFile === undefined
     ? undefined
@@ -114,6 +159,9 @@ export async function loadSignIn(
         ...(store && { store }),
         ...(signInSecret && { secret: signInSecret }),
         ...(signInRedirect && { redirects: signInRedirect }),
+        ...(issuer !== undefined && {
+          provider: { issuer, clientId, ...(clientSecret && { clientSecret }) },
+        }),
       })
     ),
   };

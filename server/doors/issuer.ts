@@ -13,10 +13,6 @@ export function isSafeIssuer(url: string): boolean {
   return protocol === "https:" || isLoopbackName(hostname ?? "");
 }
 
-/** The remedies where a sign-in would have no URL. */
-const REMEDIES =
-  "set publicUrl to the https:// URL by which clients reach the server, or listen on loopback alone";
-
 /**
  * The URL by which clients reach a server with a sign-in, which is its issuer. It is never taken from a
  * request: whoever could choose it could lead clients elsewhere.
@@ -47,7 +43,9 @@ export class Issuer {
     const where = hostname === undefined
       ? "serve behind another server"
       : `listen on ${hostname}`;
-    throw new TypeError(`Cannot ${where} with signIn alone: ${REMEDIES}`);
+    throw new TypeError(
+      `Cannot ${where} with signIn and without publicUrl: set it to the https:// URL by which clients reach the server, or listen on loopback alone`,
+    );
   }
 
   /** Notes where the server listens; the first address is that of clients. */

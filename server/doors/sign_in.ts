@@ -109,6 +109,12 @@ export interface SignIn {
     order: EndOrder,
     which: (grant: GrantView) => boolean,
   ): Promise<readonly GrantView[]>;
+  /**
+   * Refuses a person of an upstream provider from now on, and ends what the person has allowed.
+   *
+   * @returns whether the principal can be one of that provider's
+   */
+  revoke(principal: string, order: EndOrder): Promise<boolean>;
   close(): Promise<void>;
 }
 

@@ -75,7 +75,9 @@ export interface ApiParts
   /** Has the events of this node for others. */
   readonly tap: EventTap;
   /** Has the grants of programs, of all nodes; absent where sign-in is off. */
-  readonly signIns?: Pick<SignIn, "url" | "grants" | "end"> | undefined;
+  readonly signIns?:
+    | Pick<SignIn, "url" | "grants" | "end" | "revoke">
+    | undefined;
   /** Returns current counts. */
   stats(): SmcpServerStats;
   /** Checks the credentials of all sessions and streams again. */
@@ -138,14 +140,25 @@ const localAnswerers = (
     local.kick(found, { by, reason, holdMs: hold_ms });
     return 1;
   },
-  revoke: async ({ by, principal, reason }) => {
-    if (server.authenticator?.revoke?.(principal) !== true) return 0;
-    server.journal.write({ event: "key_revoked", by, reason, principal });
-    await server.recheck();
-    return 1;
-  },
+  revoke: (order) => revoke(order, server),
   events: ({ cursor }) => tap.take(cursor),
 });
+
+/** Revokes a key, the holder of tokens, or a person of a sign-in; returns how many there are of it. */
+async function revoke(
+  { by, principal, reason }: Parameters<Answerers["revoke"]>[0],
+  { authenticator, signIns, journal, recheck }: Pick<
+    ApiParts,
+    "authenticator" | "signIns" | "journal" | "recheck"
+  >,
+): Promise<number> {
+  const isKey = authenticator?.revoke?.(principal) === true;
+  const isPerson = await signIns?.revoke(principal, { by, reason }) === true;
+  if (!isKey && !isPerson) return 0;
+  journal.write({ event: "key_revoked", by, reason, principal });
+  await recheck();
+  return 1;
+}
 
 /** The problem of a change without a target: field, problem and fix. */
 const NOT_FOUND = {
@@ -158,7 +171,7 @@ const NOT_FOUND = {
   revoke: [
     "principal",
     "no key has it",
-    'give "key:" and the id of an API key, or "jwt:" and the sub of tokens',
+    'give "key:" and the id of an API key, "jwt:" and the sub of tokens, or the principal of a sign-in',
   ],
 } as const;
 

@@ -242,7 +242,7 @@ export const cancel = z.strictObject({
 export const revoke = z.strictObject({
   principal: described(
     text(1024),
-    '"key:" and the id of an API key, or "jwt:" and the sub of tokens',
+    '"key:" and the id of an API key, "jwt:" and the sub of tokens, or the principal of a sign-in',
   ),
   reason,
 });

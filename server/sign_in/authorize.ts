@@ -1,5 +1,5 @@
 /**
- * `/authorize`: a program sends a person here, who says who they are, then chooses what the program may
+ * `/authorize`: a program sends a person here, who proves who they are, then chooses what the program may
  * use, and goes back with a code. Between the pages nothing is kept: each carries what was asked, sealed,
  * and belongs to the browser that has its cookie.
  *
@@ -7,16 +7,18 @@
  */
 import type { Context, Hono } from "hono";
 import { isOfficeName } from "../../protocol/names.ts";
-import type { ComputerChoice } from "../../shared/computer_choice.ts";
+import type { Refused } from "../auth/authenticator.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { failure, log } from "../shared/log.ts";
-import type { Clients } from "./clients.ts";
-import type { ClientFacts, Grant } from "./grant.ts";
+import { type Clients, findRedirect, readRequest } from "./clients.ts";
+import type { Grant } from "./grant.ts";
 import { partyOf, type SignInParts } from "./grants.ts";
 import {
+  checkForm,
   clientOf,
   maxBody,
   OAuthFault,
+  PageFault,
   Parameters,
   readForm,
 } from "./oauth.ts";
@@ -28,12 +30,15 @@ import {
   keyPage,
   leavePage,
   pageHeaders,
+  readChoice,
 } from "./page.ts";
-import { isSameRedirect, placeOf, withParameters } from "./redirects.ts";
-import type { Resources } from "./metadata.ts";
+import type { Person, PersonsHere } from "./persons.ts";
+import type { ProviderPersons, VisitKey } from "./provider.ts";
+import { placeOf, withParameters } from "./redirects.ts";
 import {
   type Consent,
   type KnownPerson,
+  PageCookies,
   randomId,
   randomText,
   sha256,
@@ -48,108 +53,28 @@ const GRANT_MS = 180 * 86_400_000;
 /** The most bytes of the names of Computers among which a person chooses. */
 const MAX_NAMES = 16 * 1024;
 
-const CHALLENGE = /^[\w-]{43}$/;
-
 /** What `/authorize` needs. */
 interface AuthorizeParts extends SignInParts {
   readonly clients: Clients;
+  readonly persons: PersonsHere | ProviderPersons;
   readonly tries: Tries;
   /** Redirect URIs that the operator allows besides. */
   readonly redirects: readonly string[];
 }
 
-/** What a program asks for, by the rules for the query alone. */
-type Asked = Pick<Consent, "challenge" | "office">;
-
-/**
- * Checks what a program asks for.
- *
- * @throws {OAuthFault}
- */
-export function readRequest(query: Parameters, resources: Resources): Asked {
-  if (query.get("response_type") !== "code") {
-    throw new OAuthFault(
-      "unsupported_response_type",
-      "response_type: expected code",
-    );
-  }
-  if ((query.get("response_mode") ?? "query") !== "query") {
-    throw new OAuthFault("invalid_request", "response_mode: expected query");
-  }
-  if ((query.get("request") ?? query.get("request_uri")) !== undefined) {
-    throw new OAuthFault(
-      "request_not_supported",
-      "request objects are not supported",
-    );
-  }
-  const challenge = query.get("code_challenge") ?? "";
-  const isS256 = query.get("code_challenge_method") === "S256";
-  if (!isS256 || !CHALLENGE.test(challenge)) {
-    throw new OAuthFault(
-      "invalid_request",
-      "PKCE: expected code_challenge with code_challenge_method=S256",
-    );
-  }
-  if (query.get("prompt") === "none") {
-    throw new OAuthFault("interaction_required", "a person must allow it");
-  }
-  query.get("scope"); // whatever it is: there is one scope
-  const resource = query.get("resource");
-  const { office } = resource === undefined
-    ? { office: undefined }
-    : resources.find(resource);
-  return { challenge, ...(office !== undefined && { office }) };
-}
-
-/**
- * Finds the redirect URI of a request; a program that registered one alone may leave it out.
- *
- * @throws {OAuthFault} for one that is not the program's
- */
-export function findRedirect(
-  asked: string | undefined,
-  { redirects }: Pick<ClientFacts, "redirects">,
-  more: readonly string[],
-): string {
-  const [only, ...others] = redirects;
-  const redirect = asked ?? (others.length === 0 ? only : undefined);
-  const isOwn = redirect !== undefined &&
-    placeOf(redirect, more) !== undefined &&
-    redirects.some((each) => isSameRedirect(each, redirect));
-  if (isOwn) return redirect;
-  throw new OAuthFault(
-    "invalid_request",
-    "redirect_uri: not one that this program registered",
-  );
-}
-
-/**
- * Reads which Computers a person chose.
- *
- * @param shown those on the page; absent where they were too many
- * @param ticked their places in that list
- * @param later whether later ones are among them
- * @returns `undefined` for none at all
- */
-export function readChoice(
-  shown: readonly string[] | undefined,
-  ticked: readonly string[],
-  later: boolean,
-): ComputerChoice | undefined {
-  if (shown === undefined) return { except: [] };
-  const isTicked = (_: string, at: number) => ticked.includes(String(at));
-  const only = shown.filter(isTicked);
-  if (later) return { except: shown.filter((name) => !only.includes(name)) };
-  return only.length === 0 ? undefined : { only };
-}
-
 /** The page of sign-in. */
 export class AuthorizeEndpoint {
   readonly #parts: AuthorizeParts;
+  readonly #cookies: PageCookies;
   #headers: Promise<Record<string, string>> | undefined;
 
   constructor(parts: AuthorizeParts) {
     this.#parts = parts;
+    this.#cookies = new PageCookies(parts.resources, {
+      maxAgeMs: CONSENT_MS,
+      // A provider sends the person back, from another site.
+      sameSite: "host" in parts.persons ? "Lax" : "Strict",
+    });
   }
 
   /** Adds the routes. */
@@ -157,6 +82,10 @@ export class AuthorizeEndpoint {
     app.get("/authorize", (c) => this.#begin(c));
     // The sealed request comes with the form, and has the names of Computers.
     app.post("/authorize", maxBody(64 * 1024), (c) => this.#goOn(c));
+    const { persons } = this.#parts;
+    if ("host" in persons) {
+      app.get("/authorize/callback", (c) => this.#comeBack(persons, c));
+    }
   }
 
   /** Answers a program's request with the page of the first step. */
@@ -185,7 +114,7 @@ export class AuthorizeEndpoint {
       };
       const page = await this.#first(consent);
       const answer = await this.#page(page, 200);
-      answer.headers.set("Set-Cookie", this.#cookie(consent, browser));
+      answer.headers.set("Set-Cookie", this.#cookies.make(consent, browser));
       return answer;
     } catch (error) {
       if (!(error instanceof OAuthFault)) return await this.#fail(error);
@@ -227,7 +156,7 @@ export class AuthorizeEndpoint {
   /** Answers a form of one of the pages. */
   async #goOn(c: Context<SmcpEnv>): Promise<Response> {
     try {
-      this.#checkOrigin(c);
+      checkForm(c, this.#parts.resources.issuer);
       const form = await readForm(c);
       const consent = await this.#open(form.get("consent") ?? "", c);
       if (form.get("decision") !== "allow") {
@@ -237,28 +166,21 @@ export class AuthorizeEndpoint {
         ? await this.#identify(consent, form, c)
         : await this.#allow(consent, consent.known, form, c);
     } catch (error) {
-      if (error instanceof PageFault) {
-        return await this.#page(faultPage(error.message), error.status);
-      }
-      if (!(error instanceof OAuthFault)) return await this.#fail(error);
-      return await this.#page(faultPage(error.message), 400);
+      return await this.#fail(error);
     }
   }
 
-  /** Answers where something fails, such as the store. */
+  /** Answers a request that cannot go on, and where something fails, such as the store. */
   async #fail(error: unknown): Promise<Response> {
+    if (error instanceof PageFault) {
+      return await this.#page(faultPage(error.message), error.status);
+    }
+    if (error instanceof OAuthFault) {
+      return await this.#page(faultPage(error.message), 400);
+    }
     log.error("A page of the sign-in failed: {reason}", failure(error));
     const text = "The Server cannot answer now. Try again in a minute.";
     return await this.#page(faultPage(text), 503);
-  }
-
-  /** @throws {PageFault} for a form of another site */
-  #checkOrigin(c: Context<SmcpEnv>): void {
-    const { origin } = new URL(this.#parts.resources.issuer);
-    const site = c.req.header("sec-fetch-site") ?? "same-origin";
-    const from = c.req.header("origin") ?? origin;
-    if (site === "same-origin" && from === origin) return;
-    throw new PageFault(403, "This form came from another site.");
   }
 
   /** @throws {PageFault} for one that is too old, or of another browser */
@@ -266,24 +188,27 @@ export class AuthorizeEndpoint {
     const seals = await this.#parts.seals();
     const consent = await seals.open("consent", sealed);
     if (consent === undefined || consent.expiresAt <= Date.now()) {
-      throw new PageFault(
-        400,
-        "This page is too old. Start again in your program.",
-      );
+      throw tooOld();
     }
-    const name = `${this.#cookieName(consent)}=`;
-    const cookie = (c.req.header("cookie") ?? "").split(/;\s*/)
-      .find((each) => each.startsWith(name))?.slice(name.length);
-    if (cookie !== undefined && await sha256(cookie) === consent.browser) {
-      return consent;
-    }
+    await this.#cookieOf(consent, c);
+    return consent;
+  }
+
+  /**
+   * Returns the cookie that belongs to a page.
+   *
+   * @throws {PageFault} for a page of another browser
+   */
+  async #cookieOf(consent: Consent, c: Context<SmcpEnv>): Promise<string> {
+    const cookie = await this.#cookies.find(consent, c.req.header("cookie"));
+    if (cookie !== undefined) return cookie;
     throw new PageFault(
       403,
       "This page belongs to another browser. Start again in your program.",
     );
   }
 
-  /** Finds out who the person is, and answers with the second step. */
+  /** Finds out who the person is: here, or by the provider, where the person goes first. */
   async #identify(
     consent: Consent,
     form: Parameters,
@@ -293,16 +218,90 @@ export class AuthorizeEndpoint {
     const address = clientOf(c, host.proxies);
     const office = consent.office ?? form.get("office")?.trim() ?? "";
     if (tries.isExceeded("key", address)) {
-      return await this.#again(
-        consent,
-        office,
-        "Too many tries. Wait a minute.",
-        429,
-      );
+      return await this.#again(consent, office, TOO_MANY, 429);
     }
-    const person = isOfficeName(office)
-      ? await persons.find(form, office, address)
-      : { refused: "no office" };
+    if (!("host" in persons)) {
+      const person = isOfficeName(office)
+        ? await persons.find(form, office, address)
+        : { refused: "no office" };
+      return await this.#welcome(consent, office, person, address);
+    }
+    if (!isOfficeName(office)) {
+      return await this.#again(consent, office, "Name an office.", 400);
+    }
+    const cookie = await this.#cookieOf(consent, c);
+    const seals = await this.#parts.seals();
+    const visit = randomText(16);
+    const state = await seals.seal("trip", { consent, office, visit });
+    try {
+      const to = await persons.begin(this.#visitOf(visit, state, cookie));
+      return await this.#page(
+        leavePage(to, `Going to ${persons.host}.`, "Sign in"),
+        200,
+      );
+    } catch (error) {
+      return await this.#noAnswer(consent, office, persons, error);
+    }
+  }
+
+  /** Answers a person whom the provider sends back. */
+  async #comeBack(
+    persons: ProviderPersons,
+    c: Context<SmcpEnv>,
+  ): Promise<Response> {
+    const { host, tries } = this.#parts;
+    try {
+      const { searchParams } = new URL(c.req.url);
+      const query = new Parameters(searchParams.toString());
+      const state = query.get("state") ?? "";
+      const trip = await (await this.#parts.seals()).open("trip", state);
+      if (trip === undefined || trip.consent.expiresAt <= Date.now()) {
+        throw tooOld();
+      }
+      const { consent, office, visit } = trip;
+      const cookie = await this.#cookieOf(consent, c);
+      const address = clientOf(c, host.proxies);
+      if (tries.isExceeded("key", address)) {
+        return await this.#again(consent, office, TOO_MANY, 429);
+      }
+      const key = this.#visitOf(visit, state, cookie);
+      let person: Person | Refused;
+      try {
+        person = await persons.find(searchParams, key, office);
+      } catch (error) {
+        return await this.#noAnswer(consent, office, persons, error);
+      }
+      return await this.#welcome(consent, office, person, address);
+    } catch (error) {
+      return await this.#fail(error);
+    }
+  }
+
+  #visitOf(visit: string, state: string, cookie: string): VisitKey {
+    const redirect = `${this.#parts.resources.issuer}/authorize/callback`;
+    return { redirect, state, visit, cookie };
+  }
+
+  /** Answers where the provider fails: nothing else does, so that it can be tried again. */
+  async #noAnswer(
+    consent: Consent,
+    office: string,
+    { host }: ProviderPersons,
+    error: unknown,
+  ): Promise<Response> {
+    log.error("The provider of the sign-in failed: {reason}", failure(error));
+    const problem = `${host} cannot be asked now. Try again in a minute.`;
+    return await this.#again(consent, office, problem, 503);
+  }
+
+  /** Answers with the second step, or with the first one again where the person is refused. */
+  async #welcome(
+    consent: Consent,
+    office: string,
+    person: Person | Refused,
+    address: string,
+  ): Promise<Response> {
+    const { host, persons, tries } = this.#parts;
     if ("refused" in person) {
       tries.count("key", address);
       host.audit({
@@ -312,7 +311,8 @@ export class AuthorizeEndpoint {
         office,
         ...programOf(consent),
       });
-      return await this.#again(consent, office, persons.refusal, 401);
+      const problem = person.shown ?? persons.refusal;
+      return await this.#again(consent, office, problem, 401);
     }
     const computers = await host.computersOf(office);
     const isShort = JSON.stringify(computers).length <= MAX_NAMES;
@@ -353,7 +353,7 @@ export class AuthorizeEndpoint {
     }
     const { by, office, expiresAt = Infinity } = known;
     const { known: _, ...asked } = consent;
-    if (await persons.again(by, office) === undefined) {
+    if (await persons.mayStill(by, office) === undefined) {
       return await this.#again(
         asked,
         office,
@@ -414,7 +414,8 @@ export class AuthorizeEndpoint {
   ): Promise<Response> {
     const to = this.#answerTo(consent, parameters);
     const program = consent.client.name || "your program";
-    return await this.#page(leavePage(to, program), 200);
+    const text = `Going back to ${program}.`;
+    return await this.#page(leavePage(to, text, "Done"), 200);
   }
 
   /** Makes the URL of an answer, which names the issuer (RFC 9207). */
@@ -434,9 +435,14 @@ export class AuthorizeEndpoint {
     named?: string,
     problem?: string,
   ): Promise<Html> {
-    const { asksKey } = this.#parts.persons;
+    const { persons } = this.#parts;
     const asking = await this.#asking(consent, problem);
-    return keyPage({ ...asking, office: consent.office, named, asksKey });
+    return keyPage({
+      ...asking,
+      office: consent.office,
+      named,
+      by: "host" in persons ? persons : persons.asksKey ? "key" : "button",
+    });
   }
 
   async #second(
@@ -478,37 +484,12 @@ export class AuthorizeEndpoint {
   #ownHeaders(): Promise<Record<string, string>> {
     return this.#headers ??= pageHeaders();
   }
-
-  /** Each page has a cookie of its own, so that two at once do not disturb each other. */
-  #cookieName({ browser }: Pick<Consent, "browser">): string {
-    const prefix = this.#isSecure ? "__Host-" : "";
-    return `${prefix}smcp-consent-${browser.slice(0, 8)}`;
-  }
-
-  #cookie(consent: Pick<Consent, "browser">, value: string): string {
-    const { pathname } = new URL(`${this.#parts.resources.issuer}/authorize`);
-    const attributes = [
-      `${this.#cookieName(consent)}=${value}`,
-      this.#isSecure ? "Path=/; Secure" : `Path=${pathname}`,
-      `HttpOnly; SameSite=Strict; Max-Age=${CONSENT_MS / 1000}`,
-    ];
-    return attributes.join("; ");
-  }
-
-  get #isSecure(): boolean {
-    return this.#parts.resources.issuer.startsWith("https:");
-  }
 }
 
-/** A form that a page answers. */
-class PageFault extends Error {
-  readonly status: number;
+const tooOld = (): PageFault =>
+  new PageFault(400, "This page is too old. Start again in your program.");
 
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
+const TOO_MANY = "Too many tries. Wait a minute.";
 
 const programOf = ({ client: { name, host } }: Consent) => ({
   program: name,

@@ -11,8 +11,10 @@ import { isIP } from "node:net";
 import * as z from "../../protocol/schema.ts";
 import { fetchPublic } from "../../shared/net/public_fetch.ts";
 import type { ClientFacts } from "./grant.ts";
-import { OAuthFault } from "./oauth.ts";
-import { placeOf } from "./redirects.ts";
+import type { Resources } from "./metadata.ts";
+import { OAuthFault, type Parameters } from "./oauth.ts";
+import { isSameRedirect, placeOf } from "./redirects.ts";
+import type { Consent } from "./seals.ts";
 
 /** Fetches the document of a program, whose URL strangers choose: it follows no redirect. */
 export type FetchDocument = (url: URL) => Promise<Response>;
@@ -122,7 +124,7 @@ const unknownClient = (): OAuthFault =>
     "client_id: unknown; register again, or send the URL of a client ID metadata document",
   );
 
-/** One text for whatever is wrong with a document, which says nothing of the network behind this Server. */
+/** One text for whatever is wrong with a document, which reveals nothing of the network behind this Server. */
 const unusableDocument = (): OAuthFault =>
   new OAuthFault(
     "invalid_client",
@@ -227,4 +229,71 @@ export function keptMs(cacheControl: string | null): number {
     .exec(cacheControl ?? "") ?? [];
   const stated = Number(seconds ?? 0) * 1000;
   return Math.min(Math.max(stated, MIN_KEPT_MS), MAX_KEPT_MS);
+}
+
+const CHALLENGE = /^[\w-]{43}$/;
+
+/** What a program asks for, by the rules for the query alone. */
+type Asked = Pick<Consent, "challenge" | "office">;
+
+/**
+ * Checks what a program asks for.
+ *
+ * @throws {OAuthFault}
+ */
+export function readRequest(query: Parameters, resources: Resources): Asked {
+  if (query.get("response_type") !== "code") {
+    throw new OAuthFault(
+      "unsupported_response_type",
+      "response_type: expected code",
+    );
+  }
+  if ((query.get("response_mode") ?? "query") !== "query") {
+    throw new OAuthFault("invalid_request", "response_mode: expected query");
+  }
+  if ((query.get("request") ?? query.get("request_uri")) !== undefined) {
+    throw new OAuthFault(
+      "request_not_supported",
+      "request objects are not supported",
+    );
+  }
+  const challenge = query.get("code_challenge") ?? "";
+  const isS256 = query.get("code_challenge_method") === "S256";
+  if (!isS256 || !CHALLENGE.test(challenge)) {
+    throw new OAuthFault(
+      "invalid_request",
+      "PKCE: expected code_challenge with code_challenge_method=S256",
+    );
+  }
+  if (query.get("prompt") === "none") {
+    throw new OAuthFault("interaction_required", "a person must allow it");
+  }
+  query.get("scope"); // whatever it is: there is one scope
+  const resource = query.get("resource");
+  const { office } = resource === undefined
+    ? { office: undefined }
+    : resources.find(resource);
+  return { challenge, ...(office !== undefined && { office }) };
+}
+
+/**
+ * Finds the redirect URI of a request; a program that registered one alone may leave it out.
+ *
+ * @throws {OAuthFault} for one that is not the program's
+ */
+export function findRedirect(
+  asked: string | undefined,
+  { redirects }: Pick<ClientFacts, "redirects">,
+  more: readonly string[],
+): string {
+  const [only, ...others] = redirects;
+  const redirect = asked ?? (others.length === 0 ? only : undefined);
+  const isOwn = redirect !== undefined &&
+    placeOf(redirect, more) !== undefined &&
+    redirects.some((each) => isSameRedirect(each, redirect));
+  if (isOwn) return redirect;
+  throw new OAuthFault(
+    "invalid_request",
+    "redirect_uri: not one that this program registered",
+  );
 }

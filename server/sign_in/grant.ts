@@ -71,12 +71,14 @@ export type GrantEnd =
   | "revoked"
   /** An operator ended it. */
   | "operator"
-  /** A refresh token was used again after its time: somebody has stolen one. */
+  /** A refresh token was used again after its time: one was stolen. */
   | "refresh token reused"
   /** Its code was used again. */
   | "code reused"
   /** Its key was removed, restricted, replaced or revoked, or has expired. */
   | "key"
+  /** Its person has no key, and is of another provider than the one in use, or of a time without keys. */
+  | "person"
   | "expired";
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Grants from their first use to their end: who a token lets in, whether the key behind a grant still counts,
- * and who ends it.
+ * Grants from their first use to their end: who a token lets in, whether the person behind a grant may still
+ * use its office, and who ends it.
  *
  * @module
  */
@@ -73,7 +73,7 @@ export class Grants {
       : this.alive(id).then((found) => found?.identity ?? ENDED);
   }
 
-  /** Finds a grant that has not ended, and who it lets in; ends one whose key does not count any more. */
+  /** Finds a grant that has not ended, and who it lets in; ends one whose person may not use its office any more. */
   async alive(
     id: string,
   ): Promise<
@@ -84,7 +84,7 @@ export class Grants {
     if (grant === undefined) return undefined;
     const identity = await this.#identityOf(grant);
     if (identity !== undefined) return { grant, identity };
-    await this.end(grant, endOf(grant) <= Date.now() ? "expired" : "key");
+    await this.end(grant, whyEnded(grant));
     return undefined;
   }
 
@@ -167,23 +167,41 @@ export class Grants {
     return claims;
   }
 
-  /** Returns as whom a grant lets in; `undefined` when its time is over, or its key does not count any more. */
+  /** Ends those of a principal; returns how many there were. */
+  async endOf(principal: string, order: EndOrder): Promise<number> {
+    const store = await this.#parts.store();
+    let ended = 0;
+    for (const grant of await store.grants()) {
+      const isMeant = grant.by.principal === principal;
+      if (isMeant && await this.end(grant, "operator", order)) ended++;
+    }
+    return ended;
+  }
+
+  /** Returns as whom a grant lets in; `undefined` when its time is over, or its person may not use its office any more. */
   async #identityOf(grant: Grant): Promise<Identity | undefined> {
-    const { by, office } = grant;
     if (endOf(grant) <= Date.now()) return undefined;
-    const person = await this.#parts.persons.again(by, office);
+    const { by, office } = grant;
+    const person = await this.#parts.persons.mayStill(by, office);
     if (person === undefined) return undefined;
-    const expiresAt = Math.min(grant.expiresAt, person.expiresAt ?? Infinity);
     // The office is compared as it is, by the resource: those of a policy are patterns.
     const identity = {
       principal: by.principal,
       policy: { roles: ["agent"] },
-      expiresAt,
+      expiresAt: Math.min(grant.expiresAt, person.expiresAt ?? Infinity),
     } as const;
     this.#ids.set(identity, grant.id);
     return identity;
   }
 }
+
+/** Returns why a grant ends that admits no client. */
+const whyEnded = (grant: Grant): GrantEnd =>
+  endOf(grant) <= Date.now()
+    ? "expired"
+    : grant.by.keySha256 === undefined
+    ? "person"
+    : "key";
 
 const ENDED: Refused = { refused: "the grant has ended" };
 

@@ -21,6 +21,7 @@ import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { type SignInOption, signInOption } from "../doors/sign_in.ts";
 import type { FetchDocument } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
+import { personsOfProvider, type SignInProvider } from "./provider.ts";
 import { checkRedirects } from "./redirects.ts";
 import { readSecret } from "./secret.ts";
 import { ServerSignIn } from "./sign_in.ts";
@@ -36,6 +37,7 @@ export type {
   SignInStore,
   UsedGrant,
 } from "./grant.ts";
+export type { SignInProvider } from "./provider.ts";
 export { memoryStore } from "./memory_store.ts";
 export { sqliteStore } from "./sqlite_store.ts";
 
@@ -51,6 +53,11 @@ export interface SignInOptions {
    * `SMCP_SIGN_IN_SECRET`; default one that the store makes and keeps. Another one ends all sign-ins.
    */
   secret?: string;
+  /**
+   * Lets persons of an OpenID provider sign in, in place of those who have a key, by the offices in the claim
+   * `office_id` of their ID tokens; default none.
+   */
+  provider?: SignInProvider;
   /** Redirect URIs of programs that the rules leave out, such as `"myapp://callback"`; default none. */
   redirects?: readonly string[];
   /**
@@ -63,6 +70,7 @@ export interface SignInOptions {
 const OPTION_NAMES = {
   store: true,
   secret: true,
+  provider: true,
   redirects: true,
   fetchDocument: true,
 } satisfies NamesOf<SignInOptions>;
@@ -70,8 +78,8 @@ const OPTION_NAMES = {
 /**
  * Makes the option `signIn` of a Server.
  *
- * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI that cannot
- * be one
+ * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI or a provider
+ * that cannot be one
  */
 export function signIn(options: SignInOptions = {}): SignInOption {
   checkNames(options, OPTION_NAMES, "signIn()");
@@ -80,6 +88,7 @@ export function signIn(options: SignInOptions = {}): SignInOption {
   const secret = options.secret === undefined
     ? undefined
     : readSecret(options.secret);
-  const setup = { store, secret, redirects, fetchDocument };
+  const provider = options.provider && personsOfProvider(options.provider);
+  const setup = { store, secret, provider, redirects, fetchDocument };
   return signInOption((host) => new ServerSignIn(host, setup));
 }

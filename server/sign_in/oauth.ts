@@ -94,6 +94,26 @@ export async function readForm(c: Context<SmcpEnv>): Promise<Parameters> {
   );
 }
 
+/** A page that cannot be shown, or a form that cannot be taken. */
+export class PageFault extends Error {
+  readonly status: number;
+
+  /** @param message for the person */
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** @throws {PageFault} for a form of another site than the issuer's */
+export function checkForm(c: Context<SmcpEnv>, issuer: string): void {
+  const { origin } = new URL(issuer);
+  const site = c.req.header("sec-fetch-site") ?? "same-origin";
+  const from = c.req.header("origin") ?? origin;
+  if (site === "same-origin" && from === origin) return;
+  throw new PageFault(403, "This form came from another site.");
+}
+
 /** Makes middleware that refuses bodies that are larger. */
 export const maxBody = (maxSize: number): MiddlewareHandler<SmcpEnv> =>
   bodyLimit({

@@ -7,6 +7,7 @@
 import { Buffer } from "node:buffer";
 import { html, raw } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
+import type { ComputerChoice } from "../../shared/computer_choice.ts";
 import type { ClientFacts } from "./grant.ts";
 import type { Place } from "./redirects.ts";
 import { sha256 } from "./seals.ts";
@@ -78,8 +79,8 @@ interface FirstStep extends Asking {
   readonly office?: string | undefined;
   /** What the person named before. */
   readonly named?: string | undefined;
-  /** Whether the person types a key; otherwise a button does. */
-  readonly asksKey: boolean;
+  /** By what a person is known: a typed key, a button alone, or the provider of that host. */
+  readonly by: "key" | "button" | { readonly host: string };
 }
 
 /** The second step: what the program may use. */
@@ -101,7 +102,7 @@ const placeText = (place: Place): string =>
     ? `the app for ${place.scheme}: links on this device`
     : "a program on this device";
 
-/** Says who asks; names alone do not prove it. */
+/** Shows which program asks; its name alone proves nothing. */
 const facts = ({ client, place, server }: Asking): Html =>
   html`
     <dl>
@@ -112,7 +113,7 @@ const facts = ({ client, place, server }: Asking): Html =>
       <div>
         <dt>Name vouched for by</dt>
         <dd>${client.host ??
-          "nobody: the program itself chose its name"}</dd>
+          "no one: the program itself chose its name"}</dd>
       </div>
       <div>
         <dt>The answer goes to</dt>
@@ -145,7 +146,7 @@ const buttons = (go: string): Html =>
 
 /** Makes the page of the first step. */
 export function keyPage(step: FirstStep): Html {
-  const { office, named, asksKey } = step;
+  const { office, named, by } = step;
   const program = programOf(step.client);
   const where = office === undefined
     ? "one of your offices"
@@ -158,7 +159,7 @@ export function keyPage(step: FirstStep): Html {
         autocomplete="off" autocapitalize="off" spellcheck="false" required>
     `
     : "";
-  const keyField = asksKey
+  const keyField = by === "key"
     ? html`
       <label for="key">Your key for this Server</label>
       <input id="key" name="key" type="password" autocomplete="off" spellcheck="false"
@@ -178,7 +179,9 @@ export function keyPage(step: FirstStep): Html {
         ${officeField}
         ${keyField}
         <p>Which computers it may use is asked next; so far it gets nothing.</p>
-        ${buttons("Continue")}
+        ${buttons(
+          typeof by === "object" ? `Continue with ${by.host}` : "Continue",
+        )}
       </form>
     `,
   );
@@ -213,6 +216,26 @@ function choices(computers: readonly string[] | undefined): Html {
   `;
 }
 
+/**
+ * Reads which Computers a person chose.
+ *
+ * @param shown those on the page; absent where they were too many
+ * @param ticked their places in that list
+ * @param later whether later ones are among them
+ * @returns `undefined` for none at all
+ */
+export function readChoice(
+  shown: readonly string[] | undefined,
+  ticked: readonly string[],
+  later: boolean,
+): ComputerChoice | undefined {
+  if (shown === undefined) return { except: [] };
+  const isTicked = (_: string, at: number) => ticked.includes(String(at));
+  const only = shown.filter(isTicked);
+  if (later) return { except: shown.filter((name) => !only.includes(name)) };
+  return only.length === 0 ? undefined : { only };
+}
+
 /** Makes the page of the second step. */
 export function choicePage(step: SecondStep): Html {
   const { office, seat, computers } = step;
@@ -240,12 +263,12 @@ export function choicePage(step: SecondStep): Html {
 }
 
 /** Makes the page that goes on by itself: Chromium would hold a redirect of a form against the page's own policy. */
-export const leavePage = (to: string, program: string): Html =>
+export const leavePage = (to: string, text: string, title: string): Html =>
   page(
-    "Done",
+    title,
     html`
-      <h1>Done</h1>
-      <p>Going back to ${program}. <a href="${to}" rel="noreferrer">Continue</a> if nothing happens; otherwise you can close this page.</p>
+      <h1>${title}</h1>
+      <p>${text} <a href="${to}" rel="noreferrer">Continue</a> if nothing happens; otherwise you can close this page.</p>
     `,
     to,
   );

@@ -16,30 +16,36 @@ import { type KnownPerson, sha256 } from "./seals.ts";
 /** A person, and until when the credentials are valid. */
 export type Person = Pick<KnownPerson, "by" | "expiresAt">;
 
-/** A way to find out who a person is. */
+/** A way to know who a person is. */
 export interface Persons {
+  /** What the page shows to a person who is refused, for whatever reason. */
+  readonly refusal: string;
+  /**
+   * Returns until when a person who was found may still use an office, by no date where there is no end;
+   * `undefined` for one who may not.
+   */
+  mayStill(
+    by: Allower,
+    office: string,
+  ): Promise<Pick<Person, "expiresAt"> | undefined>;
+  /** Refuses a person from now on, as long as the process runs; returns whether it can be one of them. */
+  revoke?(principal: string): boolean;
+}
+
+/** A way to find out on our own page who a person is. */
+export interface PersonsHere extends Persons {
   /** Whether the page has a field for a key. */
   readonly asksKey: boolean;
-  /** What the page shows where `find` refuses, for whatever reason. */
-  readonly refusal: string;
   /** Finds who sends a form, who may use an office. */
   find(
     form: Parameters,
     office: string,
     address: string,
   ): Promise<Person | Refused>;
-  /**
-   * Finds a person again who was found before, perhaps by another process; `undefined` for one who may not
-   * use the office any more.
-   */
-  again(
-    by: Allower,
-    office: string,
-  ): Promise<Pick<Person, "expiresAt"> | undefined>;
 }
 
 /** Those who have a key of the Server with which an Agent may use the office. */
-export class KeyHolders implements Persons {
+export class KeyHolders implements PersonsHere {
   readonly asksKey = true;
   readonly refusal = "This key cannot be used for this office.";
   readonly #authenticate: NonNullable<SignInHost["authenticate"]>;
@@ -66,32 +72,33 @@ export class KeyHolders implements Persons {
     if ("refused" in found) return found;
     const forbidden = checkGatewayUse(found, office, Date.now());
     if (forbidden !== undefined) return { refused: forbidden };
-    const by = {
-      principal: found.principal,
-      keySha256: await sha256(key, "hex"),
-    };
-    const again = await this.again(by, office);
-    return again === undefined
-      ? { refused: "the Server cannot find this key again" }
-      : { by, ...again };
+    const { principal, expiresAt } = found;
+    const by = { principal, keySha256: await sha256(key, "hex") };
+    if (await this.mayStill(by, office) === undefined) {
+      return { refused: "the Server cannot find this key again" };
+    }
+    return { by, ...(expiresAt !== undefined && { expiresAt }) };
   }
 
-  async again(
+  async mayStill(
     { principal, keySha256: sha256 }: Allower,
     office: string,
   ): Promise<Pick<Person, "expiresAt"> | undefined> {
-    if (sha256 === undefined) return undefined; // from before the Server had keys
+    if (sha256 === undefined) return undefined; // of a time without keys
     const found = await this.#find?.({ principal, sha256 });
     const isGood = found !== undefined && "principal" in found &&
       checkGatewayUse(found, office, Date.now()) === undefined;
     if (!isGood) return undefined;
     const { expiresAt } = found;
-    return { ...(expiresAt !== undefined && { expiresAt }) };
+    return expiresAt === undefined ? {} : { expiresAt };
   }
 }
 
+/** The principal of all persons where there are no keys. */
+const ANYONE = "sign-in";
+
 /** All who reach a Server without keys, which is on loopback alone. */
-export class AnyPerson implements Persons {
+export class AnyPerson implements PersonsHere {
   readonly asksKey = false;
   readonly refusal = "There is no office of this name.";
 
@@ -108,12 +115,12 @@ export class AnyPerson implements Persons {
   }
 
   find(): Promise<Person> {
-    return Promise.resolve({ by: { principal: "sign-in" } });
+    return Promise.resolve({ by: { principal: ANYONE } });
   }
 
-  again(
-    { keySha256 }: Allower,
+  mayStill(
+    { principal }: Allower,
   ): Promise<Pick<Person, "expiresAt"> | undefined> {
-    return Promise.resolve(keySha256 === undefined ? {} : undefined);
+    return Promise.resolve(principal === ANYONE ? {} : undefined);
   }
 }

@@ -56,9 +56,18 @@ export interface KnownPerson {
   readonly computers?: readonly string[];
 }
 
+/** What comes back with a person from the provider: the request, and a mark of this visit alone. */
+export interface Trip {
+  readonly consent: Consent;
+  readonly office: string;
+  /** Random. */
+  readonly visit: string;
+}
+
 /** What is sealed, by its purpose. */
 interface Sealed {
   consent: Consent;
+  trip: Trip;
   access: AccessClaims;
   refresh: RefreshClaims;
 }
@@ -69,6 +78,7 @@ type Purpose = keyof Sealed;
 const PREFIX = "smcp_";
 const PREFIXES: Readonly<Record<Purpose, string>> = {
   consent: `${PREFIX}consent_`,
+  trip: `${PREFIX}trip_`,
   access: `${PREFIX}at_`,
   refresh: `${PREFIX}rt_`,
 };
@@ -138,7 +148,7 @@ export class Seals {
   }
 }
 
-/** Makes a random text of letters and digits that nobody can guess. */
+/** Makes a random text of letters and digits that cannot be guessed. */
 export const randomText = (bytes = 32): string =>
   Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString(
     "base64url",
@@ -155,4 +165,56 @@ export async function sha256(
 ): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", encoder.encode(text));
   return Buffer.from(digest).toString(encoding);
+}
+
+/** What the cookies of pages have in common. */
+interface CookieRules {
+  readonly maxAgeMs: number;
+  /** `Lax` where a page of another site leads back. */
+  readonly sameSite: "Lax" | "Strict";
+}
+
+/** The cookies of pages. Each page has one of its own, so that two at once do not disturb each other. */
+export class PageCookies {
+  /** Has the issuer, once it is known. */
+  readonly #server: { readonly issuer: string };
+  readonly #rules: CookieRules;
+
+  constructor(server: { readonly issuer: string }, rules: CookieRules) {
+    this.#server = server;
+    this.#rules = rules;
+  }
+
+  /** Makes the header that sets the cookie of a page. */
+  make(page: Pick<Consent, "browser">, value: string): string {
+    const { maxAgeMs, sameSite } = this.#rules;
+    const { pathname } = new URL(`${this.#server.issuer}/authorize`);
+    const attributes = [
+      `${this.#nameOf(page)}=${value}`,
+      this.#isSecure ? "Path=/; Secure" : `Path=${pathname}`,
+      `HttpOnly; SameSite=${sameSite}; Max-Age=${maxAgeMs / 1000}`,
+    ];
+    return attributes.join("; ");
+  }
+
+  /** Finds the cookie of a page in a header; `undefined` for that of another. */
+  async find(
+    page: Pick<Consent, "browser">,
+    header: string = "",
+  ): Promise<string | undefined> {
+    const name = `${this.#nameOf(page)}=`;
+    const cookie = header.split(/;\s*/)
+      .find((each) => each.startsWith(name))?.slice(name.length);
+    const isIts = cookie !== undefined && await sha256(cookie) === page.browser;
+    return isIts ? cookie : undefined;
+  }
+
+  #nameOf({ browser }: Pick<Consent, "browser">): string {
+    const prefix = this.#isSecure ? "__Host-" : "";
+    return `${prefix}smcp-consent-${browser.slice(0, 8)}`;
+  }
+
+  get #isSecure(): boolean {
+    return this.#server.issuer.startsWith("https:");
+  }
 }

@@ -30,7 +30,8 @@ import {
   OAuthFault,
   toErrorResponse,
 } from "./oauth.ts";
-import { AnyPerson, KeyHolders, type Persons } from "./persons.ts";
+import { AnyPerson, KeyHolders, type PersonsHere } from "./persons.ts";
+import type { ProviderPersons } from "./provider.ts";
 import { Seals } from "./seals.ts";
 import { TokenEndpoints } from "./tokens.ts";
 import { Tries } from "./tries.ts";
@@ -41,6 +42,8 @@ export interface SignInSetup {
   readonly store: SignInStore | undefined;
   /** Seals all; absent for that of the store. */
   readonly secret: Uint8Array<ArrayBuffer> | undefined;
+  /** Makes those who sign in at a provider; absent for those who have keys. */
+  readonly provider: (() => ProviderPersons) | undefined;
   /** Redirect URIs that are allowed besides. */
   readonly redirects: readonly string[];
   readonly fetchDocument: FetchDocument | undefined;
@@ -57,11 +60,16 @@ function toFailure(error: Error): Response {
   return Response.json(fault, { status: 503, headers });
 }
 
-/** Returns who may allow programs: where a Server has an authenticator, holders of its keys alone. */
-const personsOf = ({ authenticate, find, issuer }: SignInHost): Persons =>
-  authenticate === undefined
+/** @throws {TypeError} where anyone could let programs in */
+function personsOf(
+  { authenticate, find, issuer }: SignInHost,
+  { provider }: Pick<SignInSetup, "provider">,
+): PersonsHere | ProviderPersons {
+  if (provider !== undefined) return provider();
+  return authenticate === undefined
     ? new AnyPerson(issuer())
     : new KeyHolders(authenticate, find);
+}
 
 /** The sign-in of a Server. */
 export class ServerSignIn implements SignIn {
@@ -71,6 +79,7 @@ export class ServerSignIn implements SignIn {
   readonly #grants: Grants;
   readonly #clients: Clients;
   readonly #parts: SignInParts;
+  readonly #persons: PersonsHere | ProviderPersons;
   readonly #tries = new Tries();
   #store: Promise<SignInStore> | undefined;
   #seals: Promise<Seals> | undefined;
@@ -81,13 +90,14 @@ export class ServerSignIn implements SignIn {
     this.#setup = setup;
     this.#resources = new Resources(host);
     this.#clients = new Clients(redirects, fetchDocument);
+    this.#persons = personsOf(host, setup);
     const { seals, store } = this;
     this.#parts = {
       host,
       store,
       seals,
       resources: this.#resources,
-      persons: personsOf(host),
+      persons: this.#persons,
     };
     this.#grants = new Grants(this.#parts);
   }
@@ -135,6 +145,7 @@ export class ServerSignIn implements SignIn {
       clients: this.#clients,
       tries: this.#tries,
       redirects: this.#setup.redirects,
+      persons: this.#persons,
       grants: this.#grants,
     };
     new AuthorizeEndpoint(parts).mount(app);
@@ -170,6 +181,12 @@ export class ServerSignIn implements SignIn {
     which: (grant: GrantView) => boolean,
   ): Promise<readonly GrantView[]> {
     return this.#grants.endWhere(order, which);
+  }
+
+  async revoke(principal: string, order: EndOrder): Promise<boolean> {
+    if (!this.#persons.revoke?.(principal)) return false;
+    await this.#grants.endOf(principal, order);
+    return true;
   }
 
   async close(): Promise<void> {

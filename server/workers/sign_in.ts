@@ -28,6 +28,11 @@ import type {
   SignInStore,
   UsedGrant,
 } from "../sign_in/grant.ts";
+import {
+  personsOfProvider,
+  type ProviderPersons,
+  type SignInProvider,
+} from "../sign_in/provider.ts";
 import { checkRedirects } from "../sign_in/redirects.ts";
 import { isSeal, Seals } from "../sign_in/seals.ts";
 import { readSecret, SECRET_VARIABLE, Touches } from "../sign_in/secret.ts";
@@ -39,6 +44,35 @@ import type { ObjectStorage } from "./platform.ts";
 
 export type { ObjectSignIn, SignInPlace, WorkerSignIn } from "./door.ts";
 export type { FetchDocument } from "../sign_in/clients.ts";
+export type { SignInProvider } from "../sign_in/provider.ts";
+
+/** What {@linkcode openIdProvider} returns, for the option `provider`. */
+export interface WorkerProvider {
+  /** Names it. */
+  readonly kind: "openid-provider";
+}
+
+const providers = new WeakMap<WorkerProvider, () => ProviderPersons>();
+
+/**
+ * Makes the option `provider` of {@linkcode signIn}. It is apart, so that bundles of others go without it.
+ *
+ * @throws {TypeError} for a misspelled option, an issuer that cannot be one, and an empty client
+ */
+export function openIdProvider(options: SignInProvider): WorkerProvider {
+  const provider: WorkerProvider = { kind: "openid-provider" };
+  providers.set(provider, personsOfProvider(options));
+  return provider;
+}
+
+/** @throws {TypeError} when it is not of {@linkcode openIdProvider} */
+function personsOf(provider: WorkerProvider): () => ProviderPersons {
+  const persons = providers.get(provider);
+  if (persons !== undefined) return persons;
+  throw new TypeError(
+    "Cannot use the option provider: expected what openIdProvider() of @a2c-smcp/sdk/server/workers/sign-in returns",
+  );
+}
 
 /** Options of {@linkcode signIn}. */
 export interface WorkerSignInOptions {
@@ -47,6 +81,11 @@ export interface WorkerSignInOptions {
    * `SMCP_SIGN_IN_SECRET`. Another one ends all sign-ins.
    */
   secret: string | undefined;
+  /**
+   * Lets persons of an OpenID provider sign in, in place of those who have a key, by the offices in the claim
+   * `office_id` of their ID tokens: {@linkcode openIdProvider}; default none.
+   */
+  provider?: WorkerProvider;
   /** Redirect URIs of programs that the rules leave out, such as `"myapp://callback"`; default none. */
   redirects?: readonly string[];
   /** Fetches the metadata documents of programs, without following redirects; default the platform's fetch. */
@@ -55,6 +94,7 @@ export interface WorkerSignInOptions {
 
 const OPTION_NAMES = {
   secret: true,
+  provider: true,
   redirects: true,
   fetchDocument: true,
 } satisfies NamesOf<WorkerSignInOptions>;
@@ -62,8 +102,8 @@ const OPTION_NAMES = {
 /**
  * Makes the option `signIn` of `smcpWorker()`.
  *
- * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI that cannot
- * be one
+ * @throws {TypeError} for a misspelled option, a secret that could be guessed, and a redirect URI or a provider
+ * that cannot be one
  */
 export function signIn(options: WorkerSignInOptions): WorkerSignIn {
   checkNames(options, OPTION_NAMES, "signIn()");
@@ -73,6 +113,7 @@ export function signIn(options: WorkerSignInOptions): WorkerSignIn {
     options.secret ?? "",
     `the secret ${SECRET_VARIABLE}`,
   );
+  const provider = options.provider && personsOf(options.provider);
   let seals: Promise<Seals> | undefined;
   return {
     officeOf(token) {
@@ -84,7 +125,7 @@ export function signIn(options: WorkerSignInOptions): WorkerSignIn {
       const store = "storage" in place
         ? new KeepingStore(place.storage, place.notify)
         : new AskingStore(place.ask);
-      const setup = { secret, redirects, fetchDocument, store };
+      const setup = { secret, provider, redirects, fetchDocument, store };
       return {
         option: signInOption((host) => new ServerSignIn(host, setup)),
         answer: async (request) => await store.answer(await request.json()),

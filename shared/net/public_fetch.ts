@@ -1,6 +1,6 @@
 /**
- * Fetches documents of strangers, who choose the address: it must be a public one, so that nobody reads what
- * only this machine reaches.
+ * Fetches documents of strangers, who choose the address: it must be a public one, so that no client reads
+ * what only this machine reaches.
  *
  * A name is looked up once, its addresses are judged, and the connection goes to one of them: a later
  * answer of DNS changes nothing. Cloudflare resolves names itself, and has no private addresses.
@@ -203,8 +203,15 @@ async function toResponse(
 /** Statuses whose responses have no body. */
 const BODILESS: readonly number[] = [204, 205, 304];
 
-/** Reads the body of a response. */
-async function bounded(answer: Response, maxBytes: number): Promise<Response> {
+/**
+ * Reads the body of a response, up to a bound.
+ *
+ * @throws {Error} for one that is larger
+ */
+export async function bounded(
+  answer: Response,
+  maxBytes: number,
+): Promise<Response> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of answer.body ?? []) {

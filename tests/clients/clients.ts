@@ -41,12 +41,7 @@ export const claude: Client = {
       ...["--allowedTools", "mcp__office__*"],
     ], {
       cwd: home,
-      env: {
-        ...offline(home),
-        ANTHROPIC_BASE_URL: model.url,
-        ANTHROPIC_API_KEY: "x",
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-      },
+      env: claudeEnv(home, model),
     });
   },
 };
@@ -54,34 +49,60 @@ export const claude: Client = {
 /** Codex. */
 export const codex: Client = {
   api: responsesApi("pc__echo", { text: SAID }, "mcp__office"),
-  start: async (tools, home, model, reach) => {
-    const settings = Object.entries({
-      ...reach,
-      default_tools_approval_mode: "approve",
-    });
-    const lines = [
-      `model = "stub"`,
-      `model_provider = "stub"`,
-      `[model_providers.stub]`,
-      `name = "stub"`,
-      `base_url = "${model.url}/v1"`,
-      `wire_api = "responses"`,
-      `[mcp_servers.office]`,
-      // As docs/mcp.md says: Codex passes little of its environment on, and asks its model a second
-      // after it has started a server, with or without its tools.
-      ...("command" in reach
-        ? [`env_vars = ["DENO_DIR"]`, "required = true"]
-        : []),
-      // JSON's strings and lists are TOML's too.
-      ...settings.map(([name, value]) => `${name} = ${JSON.stringify(value)}`),
-    ];
-    await Deno.writeTextFile(join(home, "config.toml"), lines.join("\n"));
+  async start(tools, home, model, reach) {
+    await configureCodex(home, model, reach);
     return tools.start("codex", ["exec", "--skip-git-repo-check", "go"], {
       cwd: home,
-      env: { ...offline(home), CODEX_HOME: home },
+      env: codexEnv(home),
     });
   },
 };
+
+/** Writes what Codex has as configuration. */
+export async function configureCodex(
+  home: string,
+  model: Pick<StubModel, "url">,
+  reach: Reach,
+): Promise<void> {
+  const settings = Object.entries({
+    ...reach,
+    default_tools_approval_mode: "approve",
+  });
+  const lines = [
+    `model = "stub"`,
+    `model_provider = "stub"`,
+    `[model_providers.stub]`,
+    `name = "stub"`,
+    `base_url = "${model.url}/v1"`,
+    `wire_api = "responses"`,
+    `[mcp_servers.office]`,
+    // As docs/mcp.md says: Codex passes little of its environment on, and asks its model a second
+    // after it has started a server, with or without its tools.
+    ...("command" in reach
+      ? [`env_vars = ["DENO_DIR"]`, "required = true"]
+      : []),
+    // JSON's strings and lists are TOML's too.
+    ...settings.map(([name, value]) => `${name} = ${JSON.stringify(value)}`),
+  ];
+  await Deno.writeTextFile(join(home, "config.toml"), lines.join("\n"));
+}
+
+/** The environment of Claude Code. */
+export const claudeEnv = (
+  home: string,
+  { url }: Pick<StubModel, "url">,
+): Record<string, string> => ({
+  ...offline(home),
+  ANTHROPIC_BASE_URL: url,
+  ANTHROPIC_API_KEY: "x",
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+});
+
+/** The environment of Codex. */
+export const codexEnv = (home: string): Record<string, string> => ({
+  ...offline(home),
+  CODEX_HOME: home,
+});
 
 /** What keeps a client to this machine and to its folder. */
 const offline = (home: string) => ({

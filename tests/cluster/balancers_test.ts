@@ -169,7 +169,7 @@ Deno.test({
     for (const [scheme, claimed] of [["https", "http"], ["http", "https"]]) {
       await t.step(`${file}, ${scheme}`, async () => {
         const tls = scheme === "https" ? pem : undefined;
-        await using balancer = await startBalancerOf(file, node, tls);
+        await using balancer = await startBalancerOf(file, [node], tls);
         const path = "/.well-known/oauth-protected-resource/mcp/north";
         const { port } = new URL(balancer.url);
         const target = `${scheme}://127.0.0.1:${port}${path}`;

@@ -9,6 +9,10 @@ export interface NotRun {
 
 const CLAUDE =
   "needs Claude Code, 230 MB of no version of ours: `deno task test:clients` lets it use an office by the same ways, and docs/mcp_page_test.ts the addresses";
+const CLAUDE_SIGN_IN =
+  "needs Claude Code, and a Server that the internet reaches: `deno task test:clients` lets it sign in by the same commands, at a Server of this machine";
+const TUNNEL =
+  "needs a tunnel of a cloud: tests/e2e/server/sign_in has what comes through one, which dials loopback";
 const DOCKER =
   "needs Docker's daemon: a test builds the same without it, by the lines of the Dockerfile";
 const KUBERNETES =
@@ -45,6 +49,15 @@ export const NOT_RUN: readonly NotRun[] = [
     "docs/mcp.md",
     'claude mcp add --transport http office https://smcp.example.com/mcp/team-a --header "Authorization: Bearer $KEY"',
     CLAUDE,
+  ],
+  ...[
+    "claude mcp add --transport http office https://smcp.example.com/mcp/home",
+    "claude mcp login office",
+  ].map((line) => ["docs/mcp.md", line, CLAUDE_SIGN_IN]),
+  [
+    "docs/mcp.md",
+    "cloudflared tunnel --url http://127.0.0.1:8787",
+    TUNNEL,
   ],
   [
     "docs/operators.md",

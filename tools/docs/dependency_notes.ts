@@ -86,6 +86,11 @@ export const RUNTIME_NOTES: Readonly<Record<string, DependencyNote>> = {
     use: "unpacks skills, and packs releases",
     instead: "`tar` of the system, which Windows and containers may lack",
   },
+  oauth4webapi: {
+    use: "signs people in at an OpenID provider (`--sign-in-with`)",
+    instead:
+      "`openid-client`, which is this package and more; or 400 lines of checks on `jose`",
+  },
   redis: {
     use: "a cluster's connections to Redis and Valkey",
     instead: "`ioredis`, which advises new projects to take this one",
@@ -186,6 +191,10 @@ export const WORKSHOP_NOTES: Readonly<Record<string, DependencyNote>> = {
   fflate: {
     use: "zip archives of releases for Windows",
     instead: "`zip` of the system",
+  },
+  "oidc-provider": {
+    use: "a real OpenID provider for `--sign-in-with`",
+    instead: "one of our own, which would agree with our own reading",
   },
   "parse-prometheus-text-format": {
     use: "reads the metrics as Prometheus would",

@@ -4,7 +4,7 @@ import config from "../../deno.json" with { type: "json" };
 export const PEERS: readonly string[] = [
   // The Server.
   ...["@hono/node-server", "engine.io", "hono", "socket.io"],
-  ...["@opentelemetry/api", "jose", "redis"],
+  ...["@opentelemetry/api", "jose", "oauth4webapi", "redis"],
   // The Computer.
   ...["@bpinternal/verel", "@modelcontextprotocol/sdk"],
   ...["modern-tar", "yaml", "yauzl"],

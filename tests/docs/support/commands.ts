@@ -66,6 +66,7 @@ const OTHERS = [
     "curl",
     "git",
     "claude",
+    "cloudflared",
   ],
   ...["wrangler", "@modelcontextprotocol/inspector@2.12.0"],
 ];

@@ -163,13 +163,14 @@ export async function startPageBalancer(
 export const PUBLIC_NAME = "smcp.example.com";
 
 /**
- * Starts the balancer of a file of deploy/balancers with a port of this machine, in front of one Server.
+ * Starts the balancer of a file of deploy/balancers with a port of this machine, in front of Servers in
+ * place of the file's addresses; the first one is in that of each that is not there.
  *
  * @param pem the file of a certificate and its key, for HTTPS; without it HTTP
  */
 export async function startBalancerOf(
   file: string,
-  server: Pick<TestNode, "url">,
+  servers: readonly [Pick<TestNode, "url">, ...Pick<TestNode, "url">[]],
   pem?: string,
 ): Promise<Balancer> {
   const nginxTls = pem
@@ -185,7 +186,10 @@ export async function startBalancerOf(
         ? `https://${PUBLIC_NAME}:$PORT {\n  tls ${pem} ${pem}`
         : `http://${PUBLIC_NAME}:$PORT {`,
     )
-    .replaceAll(/(127\.0\.0\.1|10\.0\.0\.\d):8787/g, new URL(server.url).host);
+    .replaceAll(
+      /(?:127\.0\.0\.|10\.0\.0\.)(\d):8787/g,
+      (_, place) => new URL((servers[place - 1] ?? servers[0]).url).host,
+    );
   return await startedBy(file)(code);
 }
 

@@ -9,6 +9,10 @@ export interface NpmTools {
   readonly folder: string;
   /** The program of Node. */
   readonly node: string;
+  /** What the commands need in their environment: they run the first `node` in PATH. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Returns the path of a command of one of the packages. */
+  program(name: string): string;
   /** Starts a command of one of the packages, without a terminal. */
   start(name: string, args: readonly string[], options?: StartOptions): Child;
 }
@@ -69,18 +73,17 @@ export async function npmTools(
     await Deno.writeTextFile(list, wanted);
   }
   const path = Deno.env.get("PATH") ?? "";
-  const bin = join(folder, "node_modules", ".bin");
+  const env = {
+    PATH: node === "node" ? path : `${dirname(node)}${delimiter}${path}`,
+  };
+  const program = (command: string) =>
+    join(folder, "node_modules", ".bin", command);
   return {
     folder,
     node,
-    start: (command, args, { cwd = folder, env = {} } = {}) =>
-      start(join(bin, command), args, {
-        cwd,
-        env: {
-          // The commands run the first `node` in PATH.
-          PATH: node === "node" ? path : `${dirname(node)}${delimiter}${path}`,
-          ...env,
-        },
-      }),
+    env,
+    program,
+    start: (command, args, { cwd = folder, env: more = {} } = {}) =>
+      start(program(command), args, { cwd, env: { ...env, ...more } }),
   };
 }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
+import { type Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 
 /** The headers that every POST of MCP has. */
@@ -30,12 +30,14 @@ export interface Posting {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Keeps connections open. */
+  readonly agent?: Agent;
 }
 
 /** Sends a request with any headers, which `fetch` does not let through, such as a foreign `host`. */
 export async function post(
   url: string | URL,
-  { method = "POST", headers = {}, body = "" }: Posting = {},
+  { method = "POST", headers = {}, body = "", agent }: Posting = {},
 ) {
   const sent = request(url, {
     method,
@@ -47,7 +49,7 @@ export async function post(
       }),
       ...headers,
     },
-    agent: false,
+    agent: agent ?? false,
   });
   sent.on("error", () => {}); // a server may refuse a body before it has read it
   sent.end(body);

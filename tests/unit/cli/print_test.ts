@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { plainJson, plainStyled } from "../../../cli/print.ts";
 import { plain, plainLines } from "../../../cli/terminal_text.ts";
 import { prettyLine } from "../../../server/cli/logging.ts";
+import { plainText } from "../../../shared/shown_text.ts";
 
 // deno-lint-ignore no-control-regex -- control characters are what this matches
 const CONTROL = /(?![\n\t])[\u0000-\u001f\u007f-\u009f]/;
@@ -36,6 +37,17 @@ const hostile = fc.array(
   ),
   { maxLength: 12 },
 ).map((parts) => parts.join(""));
+
+Deno.test("plainLines() shows texts of ASCII as the table of characters does", () => {
+  const unit = fc.constantFrom(...'ab "\\#*0-~\n\t\r\u007f');
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 40 }), (text) => {
+      const lines = text.replaceAll("\r\n", "\n");
+      assertEquals(plainLines(text), plainText(lines, "\n\t"));
+    }),
+    { numRuns: 1_000 },
+  );
+});
 
 Deno.test("what is printed has no control characters but line breaks and tabs, whatever others wrote", () => {
   fc.assert(

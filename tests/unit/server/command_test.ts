@@ -277,7 +277,27 @@ const REFUSED: readonly [line: string, message?: string][] = [
   ],
   [
     "--sign-in --jwt-key=k",
-    "--sign-in needs --api-keys: a person cannot sign in with a JWT",
+    "--sign-in needs --api-keys or --sign-in-with: a person cannot sign in with a JWT",
+  ],
+  [
+    "--sign-in-with=https://id.example",
+    "--sign-in-with does nothing without --sign-in",
+  ],
+  [
+    "--sign-in-client-id=c",
+    "--sign-in-client-id does nothing without --sign-in",
+  ],
+  [
+    "--sign-in --sign-in-client-id=c",
+    "--sign-in-client-id does nothing without --sign-in-with",
+  ],
+  [
+    "--sign-in --sign-in-with=https://id.example",
+    "--sign-in-with needs --sign-in-client-id, the client that this Server is at the provider",
+  ],
+  [
+    "--sign-in --sign-in-with=https://id.example --sign-in-client-id=c --public-url=https://a.example",
+    "--sign-in-with needs --api-keys, or a key of JWTs, with --public-url: without them, anyone who reaches the Server could join its offices past the sign-in",
   ],
   [
     "--sign-in --api-keys=k --public-url=http://a.example",

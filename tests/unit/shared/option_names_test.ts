@@ -18,7 +18,9 @@ import { joinCluster } from "../../../server/cluster/mod.ts";
 import { deno } from "../../../server/fetch/deno.ts";
 import { createFetchServer } from "../../../server/fetch/mod.ts";
 import { createSmcpServer, jwt } from "../../../server/mod.ts";
+import { signIn } from "../../../server/sign_in/mod.ts";
 import { smcpWorker } from "../../../server/workers/mod.ts";
+import { signIn as workerSignIn } from "../../../server/workers/sign_in.ts";
 import { checkNames, type NameTable } from "../../../shared/checks.ts";
 import { scriptedComputer, startOffice } from "../../../testing/mod.ts";
 
@@ -81,6 +83,18 @@ const TABLE: readonly Row[] = [
     ...["servers", "elicit", "oauth.directory", "blobStore.maxBytes"],
   ),
   row("S3ResolverOptions", "s3Resolver()", (o) => s3Resolver(o), "prefix"),
+  row(
+    "SignInOptions",
+    "signIn()",
+    (o) => signIn(o),
+    ...["store", "secret", "provider", "redirects", "fetchDocument"],
+  ),
+  row(
+    "WorkerSignInOptions",
+    "signIn()",
+    (o) => workerSignIn(o),
+    ...["secret", "provider", "redirects", "fetchDocument"],
+  ),
   row(
     "SmcpServerOptions",
     "createSmcpServer()",

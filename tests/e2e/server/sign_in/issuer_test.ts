@@ -83,17 +83,17 @@ Deno.test("sign-in #36: a Server with a sign-in is reached by https, or by this 
   await assertRejects(
     () => server.listen({ hostname: "0.0.0.0", insecure: true }),
     TypeError,
-    "set publicUrl to the https:// URL by which clients reach the server, or listen on loopback alone",
+    "without publicUrl: set it to the https:// URL by which clients reach the server, or listen on loopback alone",
   );
   assertThrows(
     () => server.attach(createServer()),
     TypeError,
-    "Cannot serve behind another server with signIn alone",
+    "Cannot serve behind another server with signIn and without publicUrl",
   );
   assertThrows(
     () => createSmcpServer({ ...options, adapter: deno() }),
     TypeError,
-    "set publicUrl",
+    "without publicUrl",
   );
 });
 

@@ -186,7 +186,7 @@ Deno.test("sign-in #30: a name is quoted, and the page says who vouches for it, 
   assertEquals(text.includes("logo"), false);
   const own = await bench.register("https://app.example/cb", "Claude");
   const page = await bench.openPage(bench.ask(own).path);
-  assertStringIncludes(page.text, "nobody: the program itself chose its name");
+  assertStringIncludes(page.text, "no one: the program itself chose its name");
 });
 
 Deno.test("sign-in #31: a link by mail leads to a page that warns, names the host of the answer, and asks for a key", async () => {

@@ -127,6 +127,16 @@ Deno.test("Confirmations pass tool, server and arguments to the user, and do not
   assertEquals(asked, [request()]);
 });
 
+Deno.test("Confirmations ask about no call that has ended", async () => {
+  const asked: unknown[] = [];
+  const decide = decider((request) => {
+    asked.push(request);
+    return "once";
+  });
+  await decide({}, AbortSignal.abort());
+  assertEquals(asked, []);
+});
+
 Deno.test("Confirmations withdraw the questions of an aborted call, and those that an always answers", async () => {
   const questions: {
     answer: (word: ConfirmAnswer) => void;
@@ -396,6 +406,9 @@ Deno.test("CallWaits reports a wait after a moment, and its end at once; waits t
   using clock = new TestClock();
   const reports: unknown[] = [];
   const call = new CallWaits((waiting) => reports.push(waiting));
+  const atOnce = call.during("confirmation", () => "once");
+  assertEquals([call.current, clock.timers], [undefined, 0]);
+  assertEquals(await atOnce, "once");
   await call.during("confirmation", () => Promise.resolve());
   await assertRejects(() =>
     call.during("answer", () => Promise.reject(new Error()))
