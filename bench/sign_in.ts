@@ -26,7 +26,6 @@ const gateway: Gateway = {
   answer: ({ outgoing }) => Promise.resolve(void outgoing.end("{}")),
   handle: () => Promise.resolve(new Response("{}")),
   freeSeat: () => Promise.resolve(undefined),
-  forget() {},
   seatFreed() {},
   forget() {},
   close: () => Promise.resolve(),
