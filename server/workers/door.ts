@@ -150,7 +150,8 @@ export function routeRequest(
 const OPERATED = /^\/(?:operator\/v1|console|metrics)(?:\/|$)/;
 
 /** The paths of a sign-in, with those of its metadata, also below a gateway. */
-const OF_SIGN_IN = /^\/(?:authorize(?:\/callback)?|token|register|revoke)$|\/\.well-known\//;
+const OF_SIGN_IN =
+  /^\/(?:authorize(?:\/callback)?|token|register|revoke)$|\/\.well-known\//;
 
 /** The path of a gateway without an office. */
 const BARE = /^\/[^/]+\/?$/;
