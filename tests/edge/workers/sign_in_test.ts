@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { AskingStore } from "../../../server/workers/sign_in_store.ts";
+import { AskingStore } from "../../../server/workers/sign_in_stores.ts";
 import { joinComputer, OFFICE } from "../../support/edge/edge_office.ts";
 import { Seals } from "../../../server/sign_in/seals.ts";
 import {
