@@ -17,6 +17,7 @@
  *
  * @module
  */
+import "../../shared/check_runtime.ts";
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { type SignInOption, signInOption } from "../doors/sign_in.ts";
 import type { FetchDocument } from "./clients.ts";

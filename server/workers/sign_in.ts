@@ -19,6 +19,7 @@
  *
  * @module
  */
+import "../../shared/check_runtime.ts";
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { signInOption } from "../doors/sign_in.ts";
 import type { FetchDocument } from "../sign_in/clients.ts";

@@ -20,7 +20,7 @@ import { SignInVisitor } from "../../support/server/sign_in.ts";
 import {
   type Stores,
   testStores,
-} from "../../support/server/sign_in_stores.ts";
+} from "../../support/sign_in/sign_in_stores.ts";
 
 Deno.test.afterAll(endWorkers);
 
