@@ -28,5 +28,5 @@ EXPOSE 8787
 # Whether the process answers; one that drains is healthy. Not for a Server that has TLS itself.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["/bin/deno", "eval", "--no-config", "const { ok } = await fetch(`http://127.0.0.1:${Deno.env.get('SMCP_PORT') ?? 8787}/health`); Deno.exit(ok ? 0 : 1)"]
-# tini passes signals on: SIGTERM drains. No folder is written to, so the file system may be read-only.
-ENTRYPOINT ["/tini", "--", "/bin/deno", "run", "--quiet", "--no-config", "--no-lock", "--no-npm", "--no-remote", "--cached-only", "--allow-net", "--allow-env", "--allow-read", "/app/main.js"]
+# tini passes signals on: SIGTERM drains. Only files that flags name are written: the file system may be read-only.
+ENTRYPOINT ["/tini", "--", "/bin/deno", "run", "--quiet", "--no-config", "--no-lock", "--no-npm", "--no-remote", "--cached-only", "--allow-net", "--allow-env", "--allow-read", "--allow-write", "/app/main.js"]

@@ -37,7 +37,7 @@ import { checkNames } from "../shared/checks.ts";
 import type { Hono } from "hono";
 import { PACKAGE_VERSION } from "../cli/version.ts";
 import { GatewayRoutes } from "./doors/gateway_routes.ts";
-import { Issuer } from "./doors/sign_in_host.ts";
+import { Issuer } from "./doors/issuer.ts";
 import type { QuickDoor } from "./doors/quick_door.ts";
 import { httpApp, type SmcpEnv } from "./http/http_app.ts";
 import type { RequestParts } from "./http/gate.ts";

@@ -40,7 +40,7 @@ import {
 } from "./shared/cluster.ts";
 import type { Gateway, GatewayHost } from "../shared/gateway.ts";
 import { type SignInOption, startOf } from "./doors/sign_in.ts";
-import { isSafeIssuer } from "../shared/loopback.ts";
+import { isSafeIssuer } from "./doors/issuer.ts";
 
 /** Options for `createSmcpServer()`. */
 export interface SmcpServerOptions {

@@ -25,9 +25,3 @@ export function isLoopback(host: string): boolean {
 /** Returns whether the host of a URL is this machine: names below `localhost` too (RFC 6761). */
 export const isLoopbackName = (host: string): boolean =>
   isLoopback(host) || host.toLowerCase().endsWith(".localhost");
-
-/** Returns whether tokens of an issuer cannot be read in transit. */
-export function isSafeIssuer(url: string): boolean {
-  const { protocol, hostname } = URL.parse(url) ?? {};
-  return protocol === "https:" || isLoopbackName(hostname ?? "");
-}

@@ -6,7 +6,8 @@
 import type { Option } from "commander";
 import { option as flag } from "../../cli/flags.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
-import { isLoopback, isSafeIssuer } from "../../shared/loopback.ts";
+import { isLoopback } from "../../shared/loopback.ts";
+import { isSafeIssuer } from "../doors/issuer.ts";
 import type { SmcpServerOptions } from "../options.ts";
 
 /** The values of the options. */

@@ -1,60 +1,17 @@
 /**
- * What a Server gives its sign-in: the issuer that it is, who holds a key, and who is in an office.
+ * What a Server gives its sign-in: who holds a key, and who is in an office.
  *
  * @module
  */
 import { LIST_ROOM_EVENT, type ListRoomRet } from "../../protocol/mod.ts";
 import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
-import { isLoopback } from "../../shared/loopback.ts";
 import type { RequestParts } from "../http/gate.ts";
-import type { HostRule } from "../http/host_rule.ts";
-import type { ListenAddress } from "../http/listen.ts";
 import { hiddenPeer, type Offices } from "../office/peer.ts";
 import type { AuditEvent } from "../shared/audit.ts";
 import { Payload } from "../shared/payload.ts";
 import type { GatewaySeats } from "./gateway_seats.ts";
+import type { Issuer } from "./issuer.ts";
 import type { SignInHost } from "./sign_in.ts";
-
-/**
- * The URL by which clients reach a server with a sign-in, which is its issuer. It is never taken from a
- * request: whoever could choose it could lead clients elsewhere.
- */
-export class Issuer {
-  #url: string | undefined;
-  /** Whether it is that of the address that the server listens on. */
-  readonly #isLocal: boolean;
-
-  constructor({ publicUrl }: Pick<HostRule, "publicUrl">) {
-    this.#url = publicUrl;
-    this.#isLocal = publicUrl === undefined;
-  }
-
-  /** Absent until the server listens. */
-  get url(): string | undefined {
-    return this.#url;
-  }
-
-  /**
-   * Checks where a server is about to serve.
-   *
-   * @param hostname absent where the server does not listen itself
-   * @throws {TypeError} where clients would reach it at a URL that is not known
-   */
-  check(hostname: string | undefined): void {
-    if (!this.#isLocal || isLoopback(hostname ?? "")) return;
-    const where = hostname === undefined
-      ? "serve behind another server"
-      : `listen on ${hostname}`;
-    throw new TypeError(
-      `Cannot ${where} with signIn and without publicUrl: set it to the https:// URL by which clients reach the server, or listen on loopback alone`,
-    );
-  }
-
-  /** Notes where the server listens; the first address is that of clients. */
-  listens({ url }: Pick<ListenAddress, "url">): void {
-    this.#url ??= url;
-  }
-}
 
 /** The parts of a server that {@linkcode newSignInHost} needs. */
 export interface HostParts

@@ -17,11 +17,12 @@
  *
  * @module
  */
+import "../../shared/check_runtime.ts";
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { type SignInOption, signInOption } from "../doors/sign_in.ts";
 import type { FetchDocument } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
-import { readProvider, type SignInProvider } from "./provider.ts";
+import { personsOfProvider, type SignInProvider } from "./provider.ts";
 import { checkRedirects } from "./redirects.ts";
 import { readSecret } from "./secret.ts";
 import { ServerSignIn } from "./sign_in.ts";
@@ -88,7 +89,7 @@ export function signIn(options: SignInOptions = {}): SignInOption {
   const secret = options.secret === undefined
     ? undefined
     : readSecret(options.secret);
-  const provider = options.provider && readProvider(options.provider);
+  const provider = options.provider && personsOfProvider(options.provider);
   const setup = { store, secret, provider, redirects, fetchDocument };
   return signInOption((host) => new ServerSignIn(host, setup));
 }

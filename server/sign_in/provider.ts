@@ -7,7 +7,7 @@
  */
 import type { Refused } from "../auth/authenticator.ts";
 import { readClaims } from "../auth/jwt.ts";
-import { isSafeIssuer } from "../../shared/loopback.ts";
+import { isSafeIssuer } from "../doors/issuer.ts";
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { loadPackages } from "../../shared/packages.ts";
 import { ExplainedError } from "../shared/log.ts";
@@ -39,7 +39,7 @@ const PROVIDER_NAMES = {
  * @throws {TypeError} for a misspelled option, an issuer that cannot be one, and an empty client; the message
  * never contains the secret
  */
-export function readProvider(provider: SignInProvider): OidcSetup {
+function readProvider(provider: SignInProvider): OidcSetup {
   checkNames(provider, PROVIDER_NAMES, "signIn({ provider })");
   const { issuer, clientId, clientSecret } = provider;
   const url = URL.parse(issuer);
@@ -195,3 +195,15 @@ const visitOf = async (
   nonce: await sha256(`nonce ${visit} ${cookie}`),
   verifier: await sha256(`verifier ${visit} ${cookie}`),
 });
+
+/**
+ * Makes what makes the persons of a provider, once for each Server.
+ *
+ * @throws {TypeError} as {@linkcode readProvider}
+ */
+export function personsOfProvider(
+  provider: SignInProvider,
+): () => ProviderPersons {
+  const setup = readProvider(provider);
+  return () => new ProviderPersons(setup);
+}

@@ -30,9 +30,8 @@ import {
   OAuthFault,
   toErrorResponse,
 } from "./oauth.ts";
-import type { OidcSetup } from "./oidc.ts";
 import { AnyPerson, KeyHolders, type PersonsHere } from "./persons.ts";
-import { ProviderPersons } from "./provider.ts";
+import type { ProviderPersons } from "./provider.ts";
 import { Seals } from "./seals.ts";
 import { TokenEndpoints } from "./tokens.ts";
 import { Tries } from "./tries.ts";
@@ -43,8 +42,8 @@ export interface SignInSetup {
   readonly store: SignInStore | undefined;
   /** Seals all; absent for that of the store. */
   readonly secret: Uint8Array<ArrayBuffer> | undefined;
-  /** Whose persons sign in; absent for those who have keys. */
-  readonly provider: OidcSetup | undefined;
+  /** Makes those who sign in at a provider; absent for those who have keys. */
+  readonly provider: (() => ProviderPersons) | undefined;
   /** Redirect URIs that are allowed besides. */
   readonly redirects: readonly string[];
   readonly fetchDocument: FetchDocument | undefined;
@@ -66,7 +65,7 @@ function personsOf(
   { authenticate, find, issuer }: SignInHost,
   { provider }: Pick<SignInSetup, "provider">,
 ): PersonsHere | ProviderPersons {
-  if (provider !== undefined) return new ProviderPersons(provider);
+  if (provider !== undefined) return provider();
   return authenticate === undefined
     ? new AnyPerson(issuer())
     : new KeyHolders(authenticate, find);

@@ -13,6 +13,9 @@ import { type Sql, type SqlRow, SqlStore, type SqlValue } from "./sql_store.ts";
 /** How long a statement waits for another process, which holds up this one. */
 const BUSY_MS = 2000;
 
+/** The same while a file is opened, when several processes may make its tables. */
+const OPENING_MS = 5000;
+
 /**
  * Opens a file that keeps sign-ins, which only its owner can read; several processes may share it.
  *
@@ -25,7 +28,9 @@ export async function sqliteStore(file: string): Promise<SignInStore> {
     await makePrivate(file);
     const database = new SqliteFile(file, new DatabaseSync(file));
     try {
-      return new SqlStore(database.prepared());
+      const store = new SqlStore(database.prepared());
+      database.waits(BUSY_MS);
+      return store;
     } catch (error) {
       database.close();
       throw error;
@@ -72,11 +77,16 @@ class SqliteFile implements Sql {
   /** Sets how it is written. */
   prepared(): this {
     // First the time, since the next one may have to wait for another process.
-    this.rows(`PRAGMA busy_timeout = ${BUSY_MS}`);
+    this.waits(OPENING_MS);
     this.rows("PRAGMA journal_mode = WAL");
     // An answer is on the disk: with numbers of before a crash, good refresh tokens would look stolen.
     this.rows("PRAGMA synchronous = FULL");
     return this;
+  }
+
+  /** Sets how long it waits for another process. */
+  waits(milliseconds: number): void {
+    this.rows(`PRAGMA busy_timeout = ${milliseconds}`);
   }
 
   rows(statement: string, ...values: readonly SqlValue[]): readonly SqlRow[] {

@@ -19,19 +19,53 @@
  *
  * @module
  */
+import "../../shared/check_runtime.ts";
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { signInOption } from "../doors/sign_in.ts";
 import type { FetchDocument } from "../sign_in/clients.ts";
-import { readProvider, type SignInProvider } from "../sign_in/provider.ts";
+import {
+  personsOfProvider,
+  type ProviderPersons,
+  type SignInProvider,
+} from "../sign_in/provider.ts";
 import { checkRedirects } from "../sign_in/redirects.ts";
 import { isSeal, Seals } from "../sign_in/seals.ts";
 import { readSecret, SECRET_VARIABLE } from "../sign_in/secret.ts";
 import { ServerSignIn } from "../sign_in/sign_in.ts";
 import type { WorkerSignIn } from "./door.ts";
-import { AskingStore, KeepingStore } from "./sign_in_store.ts";
+import { AskingStore, KeepingStore } from "./sign_in_stores.ts";
 
 export type { ObjectSignIn, SignInPlace, WorkerSignIn } from "./door.ts";
 export type { FetchDocument } from "../sign_in/clients.ts";
+export type { SignInProvider } from "../sign_in/provider.ts";
+
+/** What {@linkcode openIdProvider} returns, for the option `provider`. */
+export interface WorkerProvider {
+  /** Names it. */
+  readonly kind: "openid-provider";
+}
+
+const providers = new WeakMap<WorkerProvider, () => ProviderPersons>();
+
+/**
+ * Makes the option `provider` of {@linkcode signIn}. It is apart, so that bundles of others go without it.
+ *
+ * @throws {TypeError} for a misspelled option, an issuer that cannot be one, and an empty client
+ */
+export function openIdProvider(options: SignInProvider): WorkerProvider {
+  const provider: WorkerProvider = { kind: "openid-provider" };
+  providers.set(provider, personsOfProvider(options));
+  return provider;
+}
+
+/** @throws {TypeError} when it is not of {@linkcode openIdProvider} */
+function personsOf(provider: WorkerProvider): () => ProviderPersons {
+  const persons = providers.get(provider);
+  if (persons !== undefined) return persons;
+  throw new TypeError(
+    "Cannot use the option provider: expected what openIdProvider() of @a2c-smcp/sdk/server/workers/sign-in returns",
+  );
+}
 
 /** Options of {@linkcode signIn}. */
 export interface WorkerSignInOptions {
@@ -42,9 +76,9 @@ export interface WorkerSignInOptions {
   secret: string | undefined;
   /**
    * Lets persons of an OpenID provider sign in, in place of those who have a key, by the offices in the claim
-   * `office_id` of their ID tokens; default none.
+   * `office_id` of their ID tokens: {@linkcode openIdProvider}; default none.
    */
-  provider?: SignInProvider;
+  provider?: WorkerProvider;
   /** Redirect URIs of programs that the rules leave out, such as `"myapp://callback"`; default none. */
   redirects?: readonly string[];
   /** Fetches the metadata documents of programs, without following redirects; default the platform's fetch. */
@@ -72,7 +106,7 @@ export function signIn(options: WorkerSignInOptions): WorkerSignIn {
     options.secret ?? "",
     `the secret ${SECRET_VARIABLE}`,
   );
-  const provider = options.provider && readProvider(options.provider);
+  const provider = options.provider && personsOf(options.provider);
   let seals: Promise<Seals> | undefined;
   return {
     officeOf(token) {

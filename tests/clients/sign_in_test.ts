@@ -83,7 +83,7 @@ Deno.test({
   ], options);
   assertEquals((await added.status).code, 0, added.lines.join("\n"));
   const words = ["claude", "mcp", "login", "office", "--no-browser"];
-  const asked = await login(tools, words, options, server, pasted);
+  const asked = await login(tools, { words, ...options }, server, pasted);
   assertEquals(asked.get("client_id"), CLAUDE_CODE);
   assertEquals(asked.get("resource"), url);
   await using running = tools.start("claude", [
@@ -105,7 +105,7 @@ Deno.test({
   const options = { cwd: home.path, env: codexEnv(home.path) };
   await configureCodex(home.path, model, reach);
   const words = ["codex", "mcp", "login", "office", "--no-browser"];
-  const asked = await login(tools, words, options, server, pasted);
+  const asked = await login(tools, { words, ...options }, server, pasted);
   assertEquals(asked.get("client_id"), CODEX);
   assertEquals(asked.get("resource"), reach.url);
   await using running = await codex.start(tools, home.path, model, reach);

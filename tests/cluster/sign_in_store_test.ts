@@ -17,7 +17,7 @@ import {
   newHash,
   type Stores,
   testStores,
-} from "../support/server/sign_in_stores.ts";
+} from "../support/sign_in/sign_in_stores.ts";
 
 /** A store on a connection of its own, as of a node. */
 const openStore = (url: string) =>

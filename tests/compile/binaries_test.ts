@@ -26,7 +26,10 @@ import { run } from "../../tools/process.ts";
 import { type Child, start } from "../support/child.ts";
 import { everything } from "../support/computer/mcp_servers.ts";
 import { ChildTransport } from "../support/mcp/clients.ts";
+import { startProxy } from "../support/proxy.ts";
 import { type Scratch, scratch } from "../support/scratch.ts";
+import { CommandVisitor } from "../support/server/command_visitor.ts";
+import { KEY } from "../support/server/sign_in.ts";
 import embedded from "./embedded.json" with { type: "json" };
 
 /** MB that a binary may have beside the runtime. */
@@ -141,6 +144,29 @@ Deno.test("a Server runs from its embedded files alone, with what it loads when 
   }
   await read("/mcp/home", `${token}x`, "POST");
   assertEquals((await server.stop()).code, 0, server.lines.join("\n"));
+});
+
+Deno.test("a Server lets people sign in, and keeps that in a file, from its embedded files alone", async () => {
+  await using place = await emptyPlace();
+  await using proxy = await startProxy("http://127.0.0.1:9");
+  const visitor = new CommandVisitor(proxy.url);
+  const begin = async () => {
+    const server = place.start("smcp-server", [
+      ...["--port", "0", "--sign-in", "--public-url", proxy.url],
+      ...["--sign-in-file", "kept/sign_ins.sqlite"],
+    ], { SMCP_API_KEYS: JSON.stringify([{ id: "ann", key: KEY }]) });
+    const [url] = await server.line(/http:\/\/127[\w.:]+/);
+    proxy.turnTo(url);
+    return server;
+  };
+  await using first = await begin();
+  const tokens = await visitor.enter({ later: true }, {
+    resource: `${proxy.url}/mcp/north`,
+  });
+  assertEquals((await first.stop()).code, 0, first.lines.join("\n"));
+  await using second = await begin();
+  assertEquals(await visitor.status(tokens.access_token), 200);
+  assertEquals((await second.stop()).code, 0, second.lines.join("\n"));
 });
 
 Deno.test("Server, Computer and Agent run from their embedded files alone, and a VRL program transforms the result of a call", async () => {

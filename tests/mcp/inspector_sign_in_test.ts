@@ -32,11 +32,10 @@ Deno.test({
         ...["--method", "tools/call", "--tool-name", "pc__echo"],
         ...["--tool-arg", "text=hello", "--format", "json"],
       ];
-      const options = { cwd: home.path, env };
+      const command = { words, cwd: home.path, env };
       const output = await login(
         tools,
-        words,
-        options,
+        command,
         server,
         async (begun) => {
           const page = await fetch(begun.answer);

@@ -22,7 +22,12 @@ const COMPILE_TIMEOUT_MS = 1_800_000;
 export const COMMANDS = {
   "smcp-server": {
     entry: "server/main.ts",
-    permissions: ["--allow-net", "--allow-env", "--allow-read"],
+    permissions: [
+      "--allow-net",
+      "--allow-env",
+      "--allow-read",
+      "--allow-write",
+    ],
   },
   "smcp-agent": { entry: "agent/main.ts", permissions: ["-A"] },
   "smcp-computer": { entry: "computer/main.ts", permissions: ["-A"] },

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createSmcpServer } from "../../../server/mod.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { GATEWAY_KEYS } from "../../support/mcp/gateway.ts";
-import { signedIn, usedGrant } from "../../support/server/grants.ts";
+import { holderOf, signedIn, usedGrant } from "../../support/server/grants.ts";
 import { operate } from "../../support/server/operator_client.ts";
 import { SignedInServer } from "../../support/server/signed_in_server.ts";
 import { go, signIn, TOKEN } from "../support/console_office.ts";
@@ -38,7 +38,7 @@ const grants = () => {
     }),
     usedGrant({
       id: "g3",
-      by: { principal: "key:guest" },
+      by: holderOf("guest"),
       client: { id: "registered", name: "My script" },
       office: "workshop",
       computers: { only: ["lathe", "drill"] },

@@ -6,6 +6,7 @@ import {
 } from "@std/assert";
 import { SignJWT } from "jose";
 import { fileURLToPath } from "node:url";
+import { dirname } from "node:path";
 import { start } from "../../support/child.ts";
 import { argumentsOf } from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
@@ -278,12 +279,12 @@ Deno.test("a Server that is killed is replaced by its successor: no client and n
 
 const UP = fileURLToPath(new URL("../../../mod.ts", import.meta.url));
 
-/** Starts `smcp up` with a Computer "pc". */
+/** Starts `smcp up` with a Computer "pc"; what it keeps is beside the file. */
 const up = (file: string, ...flags: string[]) =>
   start(Deno.execPath(), [
     ...argumentsOf("computer", []).with(-1, UP),
     ...["up", "--port=0", "--name=pc", "--config", file, ...flags],
-  ]);
+  ], { env: { XDG_STATE_HOME: dirname(file) } });
 
 Deno.test("up prints in six lines how agents and MCP clients get its tools, and they do; by --public-url too, not with --no-mcp", async () => {
   await using file = await config();
@@ -311,8 +312,9 @@ Deno.test("up prints in six lines how agents and MCP clients get its tools, and 
     await using served = up(file.file, `--public-url=${address}`);
     const [, url = ""] = await served.line(/ tools --url (\S+) /);
     await served.line(
-      /add --transport http office https:\/\/smcp\.example\.com\/mcp\/home$/,
+      /add --transport http office https:\/\/smcp\.example\.com\/mcp\/home --header "Authorization: Bearer \$SMCP_API_KEY"$/,
     );
+    const [, key = ""] = await served.line(/^Key: (\S+)$/);
     await served.line(/^Console: https:\/\/smcp\.example\.com\/console#/);
     await served.line(/MCP server fix: running/);
     await served.line(/joined office/);
@@ -320,7 +322,7 @@ Deno.test("up prints in six lines how agents and MCP clients get its tools, and 
     const asked = (host: string) =>
       post(`${url}/mcp/home`, {
         ...named,
-        headers: { ...named.headers, host },
+        headers: { ...named.headers, host, authorization: `Bearer ${key}` },
       });
     assertEquals((await asked("smcp.example.com")).status, 200);
     assertEquals((await asked("evil.example")).status, 403);

@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { AskingStore } from "../../../server/workers/sign_in_store.ts";
+import { AskingStore } from "../../../server/workers/sign_in_stores.ts";
 import { joinComputer, OFFICE } from "../../support/edge/edge_office.ts";
 import { Seals } from "../../../server/sign_in/seals.ts";
 import {
@@ -20,7 +20,7 @@ import { SignInVisitor } from "../../support/server/sign_in.ts";
 import {
   type Stores,
   testStores,
-} from "../../support/server/sign_in_stores.ts";
+} from "../../support/sign_in/sign_in_stores.ts";
 
 Deno.test.afterAll(endWorkers);
 

@@ -15,16 +15,20 @@ export interface Login {
   readonly answer: URL;
 }
 
+/** The command of a client. */
+interface LoginCommand extends StartOptions {
+  /** Its name and arguments. */
+  readonly words: readonly string[];
+}
+
 /**
  * Starts a command of a client that signs in, and lets a person agree on the page.
  *
- * @param words the name of the command, and its arguments
  * @param take takes the answer to the client, and waits for its end
  */
 export async function login<T>(
   tools: NpmTools,
-  [name = "", ...args]: readonly string[],
-  { env, cwd = tools.folder }: StartOptions,
+  { words: [name = "", ...args], env, cwd = tools.folder }: LoginCommand,
   server: SignInVisitor,
   take: (login: Login) => Promise<T>,
 ): Promise<T> {

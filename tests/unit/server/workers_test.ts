@@ -16,7 +16,7 @@ import {
   type SmcpWorkerOptions,
 } from "../../../server/workers/door.ts";
 import { smcpWorker } from "../../../server/workers/mod.ts";
-import { signIn } from "../../../server/workers/sign_in.ts";
+import { openIdProvider, signIn } from "../../../server/workers/sign_in.ts";
 import { ObjectLinks } from "../../../server/workers/object_node.ts";
 import type { WorkerWebSocket } from "../../../server/workers/platform.ts";
 import { sumMetrics } from "../../../server/workers/smcp_worker.ts";
@@ -475,10 +475,8 @@ Deno.test("signIn() needs a secret that nobody can guess, and smcpWorker() with 
     const { message } = assertThrows(() => signIn({ secret }), TypeError);
     assert(message.includes("SMCP_SIGN_IN_SECRET"), message);
   }
-  const given = {
-    insecure: true,
-    signIn: signIn({ secret: "ab".repeat(32) }),
-  };
+  const secret = "ab".repeat(32);
+  const given = { insecure: true, signIn: signIn({ secret }) };
   assertThrows(() => smcpWorker(given), TypeError, "without gateway");
   const gateway = mcpGateway();
   assertThrows(
@@ -487,4 +485,20 @@ Deno.test("signIn() needs a secret that nobody can guess, and smcpWorker() with 
     "set publicUrl",
   );
   smcpWorker({ ...given, gateway, publicUrl: "https://smcp.example" });
+});
+
+Deno.test("signIn() takes a provider of openIdProvider() alone, which checks it", () => {
+  const secret = "ab".repeat(32);
+  const at = { issuer: "https://issuer.example", clientId: "smcp" };
+  signIn({ secret, provider: openIdProvider(at) });
+  assertThrows(
+    () => signIn({ secret, provider: { kind: "openid-provider" } }),
+    TypeError,
+    "expected what openIdProvider()",
+  );
+  assertThrows(
+    () => openIdProvider({ ...at, issuer: "http://issuer.example" }),
+    TypeError,
+    "over http",
+  );
 });

@@ -1,8 +1,13 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { apiKeys } from "../../../../server/mod.ts";
+import { anyOf, apiKeys } from "../../../../server/mod.ts";
 import { runHere, runMain } from "../../../support/command.ts";
 import { captureLog } from "../../../support/log_capture.ts";
-import { signedIn, usedGrant } from "../../../support/server/grants.ts";
+import {
+  holderOf,
+  HOLDERS,
+  signedIn,
+  usedGrant,
+} from "../../../support/server/grants.ts";
 import {
   operate,
   operated,
@@ -23,7 +28,7 @@ const GRANTS = [
   }),
   usedGrant({
     id: "g3",
-    by: { principal: "key:guest" },
+    by: holderOf("guest"),
     createdAt: NOW - 48 * HOUR_MS,
   }),
 ];
@@ -32,8 +37,16 @@ const reason = "the laptop is lost";
 const served = async () =>
   await operated({
     ...await signedIn(GRANTS),
-    authenticator: apiKeys([
-      { id: "lab", key: "key-of-lab", roles: ["operator"], offices: ["lab*"] },
+    authenticator: anyOf([
+      apiKeys([
+        {
+          id: "lab",
+          key: "key-of-lab",
+          roles: ["operator"],
+          offices: ["lab*"],
+        },
+      ]),
+      HOLDERS,
     ]),
   });
 

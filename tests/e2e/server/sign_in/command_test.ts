@@ -3,32 +3,9 @@ import { modernRequest, post } from "../../../support/mcp/post.ts";
 import { startProxy } from "../../../support/proxy.ts";
 import { scratch } from "../../../support/scratch.ts";
 import { startServerCommand } from "../../../support/server/server_command.ts";
-import { SignInVisitor } from "../../../support/server/sign_in.ts";
+import { CommandVisitor } from "../../../support/server/command_visitor.ts";
 
 const LIST = modernRequest("tools/list");
-
-/** What programs do at a Server's command. */
-class CommandVisitor extends SignInVisitor {
-  readonly issuer: string;
-
-  constructor(issuer: string) {
-    super();
-    this.issuer = issuer;
-  }
-
-  override request(path: string, init?: RequestInit): Promise<Response> {
-    return fetch(this.issuer + path, init);
-  }
-
-  /** Returns the status of a request with a token. */
-  async status(token: string): Promise<number> {
-    const { status } = await post(`${this.issuer}/mcp/north`, {
-      ...LIST,
-      headers: { ...LIST.headers, authorization: `Bearer ${token}` },
-    });
-    return status;
-  }
-}
 
 Deno.test("smcp-server --sign-in serves MCP, keeps sign-ins in a file, and ends them with their keys at SIGHUP", async () => {
   await using folder = await scratch();

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { memoryStore } from "../../../../server/sign_in/memory_store.ts";
 import { readSecret } from "../../../../server/sign_in/secret.ts";
-import { testStores } from "../../../support/server/sign_in_stores.ts";
+import { testStores } from "../../../support/sign_in/sign_in_stores.ts";
 
 testStores("memory", () => {
   const store = memoryStore();

@@ -10,7 +10,7 @@ import {
   newHash,
   type Stores,
   testStores,
-} from "../../../support/server/sign_in_stores.ts";
+} from "../../../support/sign_in/sign_in_stores.ts";
 
 /** Opens one file twice, as two processes do. */
 async function twice(): Promise<Stores> {
@@ -141,7 +141,7 @@ Deno.test("a process that is killed while it writes has lost nothing that was an
 const startProgram = (...args: readonly string[]) =>
   start(Deno.execPath(), [
     ...["run", "--no-check", "-A", "--config", "tests/deno.json"],
-    "tests/support/server/sign_in_writer.ts",
+    "tests/support/sign_in/sign_in_writer.ts",
     ...args,
   ], { cwd: new URL("../../../../", import.meta.url) });
 

@@ -1,6 +1,5 @@
 /**
- * Where sign-ins are kept on Cloudflare: in the SQL of the registry's object, which answers the calls of the
- * others.
+ * What keeps sign-ins on Cloudflare: the registry in its SQL, and the other objects by asking it.
  *
  * @module
  */
@@ -34,7 +33,7 @@ const isCall = (name: unknown): name is Call =>
   CALLS.some((call) => call === name);
 
 /** What objects send each other: the name of a call, and its arguments. */
-export type Message = readonly unknown[];
+type Message = readonly unknown[];
 
 /** What the registry sends to the other objects when a grant has ended. */
 const ENDED: Message = ["ended"];
@@ -43,7 +42,6 @@ const ENDED: Message = ["ended"];
 export class KeepingStore extends SqlStore {
   readonly #notify: (message: Message) => void;
 
-  /** @param notify sends a message to the other objects */
   constructor(storage: ObjectStorage, notify: (message: Message) => void) {
     super(sqlOf(storage));
     this.#notify = notify;
