@@ -6,8 +6,8 @@
  */
 import * as oauth from "oauth4webapi";
 import type { Refused } from "../auth/authenticator.ts";
+import { isSafeIssuer } from "../doors/issuer.ts";
 import { ExplainedError, quote } from "../shared/log.ts";
-import { isSafeIssuer } from "../../shared/loopback.ts";
 import { bounded } from "../../shared/net/public_fetch.ts";
 
 /** The client that a Server is at its provider. */
