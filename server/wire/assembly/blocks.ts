@@ -42,7 +42,7 @@ export function skipStringBlocks(at: i32): i32 {
     }
     if (quotes != 0) {
       const end = ctz(quotes);
-      return (bad & upTo(end)) == 0 ? at + <i32> end + 1 : NO_JSON;
+      return (bad & upTo(end)) == 0 ? at + <i32>end + 1 : NO_JSON;
     }
     if (bad != 0) return NO_JSON;
     at += 64;
@@ -106,7 +106,7 @@ export function skipBlocks(
     }
     // Includes the opening quote of a string, excludes the closing one.
     const strings = prefixXor(quotes) ^ inString;
-    inString = <u64> (<i64> strings >> 63);
+    inString = <u64>(<i64>strings >> 63);
     bad |= strings & control;
     const open = ~(strings | quotes);
     let spaces = equal(a, b, c, d, blank) & open;
@@ -131,7 +131,7 @@ export function skipBlocks(
     const tail = clz(~scalars);
     const size = 64 - tail;
     if (size == 0) return NO_JSON; // a number of 64 digits is left to another parser
-    const last = <u64> (tail != 0) << size;
+    const last = <u64>(tail != 0) << size;
     scalars &= last - 1;
     const starts = scalars & ~(scalars << 1);
     if (scalars != 0) {
@@ -143,16 +143,16 @@ export function skipBlocks(
     const values = strung | closes;
     const x1 = opens << 1 | afterOpen;
     const y1 = x1 + spaces;
-    afterOpen = opens >> 63 | <u64> (y1 < x1);
+    afterOpen = opens >> 63 | <u64>(y1 < x1);
     const x2 = separators << 1 | afterSeparator;
     const y2 = x2 + spaces;
-    afterSeparator = separators >> 63 | <u64> (y2 < x2);
+    afterSeparator = separators >> 63 | <u64>(y2 < x2);
     const x3 = values << 1 | afterValue | (scalars << 1 & ~scalars);
     const y3 = x3 + spaces;
-    afterValue = values >> 63 | <u64> (y3 < x3);
+    afterValue = values >> 63 | <u64>(y3 < x3);
     const x4 = strung << 1 | afterString;
     const y4 = x4 + spaces;
-    afterString = strung >> 63 | <u64> (y4 < x4);
+    afterString = strung >> 63 | <u64>(y4 < x4);
     const valueStarts = (quotes & strings) | starts | opens | last;
     bad |= ((y1 & ~(valueStarts | closes)) | (y2 & ~valueStarts) |
       (y3 & ~(separators | closes))) & ~spaces;
@@ -161,10 +161,10 @@ export function skipBlocks(
     // Find the bracket, comma or colon that follows a comma, or the start of an object.
     const x5 = commas << 1 | afterComma;
     const y5 = x5 + ~structure;
-    afterComma = commas >> 63 | <u64> (y5 < x5);
+    afterComma = commas >> 63 | <u64>(y5 < x5);
     const x6 = objects << 1 | afterObject;
     const y6 = x6 + ~structure;
-    afterObject = objects >> 63 | <u64> (y6 < x6);
+    afterObject = objects >> 63 | <u64>(y6 < x6);
     bad |= colons & ~(y5 | y6);
     bad |= y6 & structure & ~(colons | (closes & y1));
     const keyless = y5 & structure & ~colons;
@@ -177,8 +177,8 @@ export function skipBlocks(
       const wrong = (kinds & 1) != 0 ? keyless : colons;
       if ((wrong & (part ^ seen)) != 0) return NO_JSON;
       seen = part;
-      const bracket = byte(at + <i32> index);
-      const kind = <u64> (bracket >> 5 & 1);
+      const bracket = byte(at + <i32>index);
+      const kind = <u64>(bracket >> 5 & 1);
       if ((bracket & 4) == 0) {
         if (++depth > MAX_DEPTH) return NO_JSON;
         kinds = kinds << 1 | kind;
@@ -186,20 +186,20 @@ export function skipBlocks(
         if ((kinds & 1) != kind) return NO_JSON;
         kinds >>= 1;
         if (--depth == outside) {
-          count(<i32> popcnt((separators | opens) & part));
-          return (bad & part) == 0 ? at + <i32> index + 1 : NO_JSON;
+          count(<i32>popcnt((separators | opens) & part));
+          return (bad & part) == 0 ? at + <i32>index + 1 : NO_JSON;
         }
       }
     }
     const wrong = (kinds & 1) != 0 ? keyless : colons;
     if ((bad | (wrong & ~seen)) != 0) return NO_JSON;
-    count(<i32> popcnt(separators | opens));
-    at += <i32> size;
+    count(<i32>popcnt(separators | opens));
+    at += <i32>size;
   }
 }
 
 /** Returns whether there is a backslash or a control character. */
-
+@inline
 function anySpecial(
   a: v128,
   b: v128,
@@ -220,6 +220,7 @@ function anySpecial(
   ));
 }
 
+@inline
 function special(chars: v128, backslash: v128, lastControl: v128): v128 {
   return v128.or(
     i8x16.eq(chars, backslash),
@@ -227,6 +228,7 @@ function special(chars: v128, backslash: v128, lastControl: v128): v128 {
   );
 }
 
+@inline
 function digit(chars: v128): v128 {
   const values = i8x16.sub(chars, splat(ZERO));
   return i8x16.eq(i8x16.min_u(values, splat(9)), values);
@@ -238,7 +240,7 @@ function digit(chars: v128): v128 {
  * @param scalars bytes that can only be part of scalars; never includes the last byte
  * @param starts the first byte of each scalar
  */
-
+@inline
 function badScalars(
   at: i32,
   a: v128,
@@ -256,14 +258,14 @@ function badScalars(
   for (let words = starts ^ numbers; words != 0; words &= words - 1) {
     const start = words & -words;
     const index = ctz(words);
-    const behind = start << wordLength(at + <i32> index);
+    const behind = start << wordLength(at + <i32>index);
     rest &= ~(behind - start);
     bad |= behind & scalars; // also if the word is invalid, which has length 0
   }
   const dots = equal(a, b, c, d, splat(DOT)) & rest;
   if ((rest & ~(digits | signs | dots)) != 0) {
     for (; numbers != 0; numbers &= numbers - 1) {
-      const end = skipNumber(at + <i32> ctz(numbers));
+      const end = skipNumber(at + <i32>ctz(numbers));
       if (end == NO_JSON || (scalars >> (end - at) & 1) != 0) {
         bad |= numbers & -numbers;
       }
@@ -284,10 +286,10 @@ function badScalars(
 // The bytes are in four vectors of 16, the largest that WebAssembly has.
 
 /** Combines the results of four comparisons into one mask. */
-
+@inline
 function mask(a: v128, b: v128, c: v128, d: v128): u64 {
-  return (<u64> i8x16.bitmask(a)) | (<u64> i8x16.bitmask(b)) << 16 |
-    (<u64> i8x16.bitmask(c)) << 32 | (<u64> i8x16.bitmask(d)) << 48;
+  return (<u64>i8x16.bitmask(a)) | (<u64>i8x16.bitmask(b)) << 16 |
+    (<u64>i8x16.bitmask(c)) << 32 | (<u64>i8x16.bitmask(d)) << 48;
 }
 
 /** All ASCII characters, by code. */
@@ -295,13 +297,13 @@ const ascii: usize = memory.data(128);
 for (let code: u32 = 0; code < 128; code++) store<u8>(ascii + code, code);
 
 /** Returns a character 16 times; loaded from memory, since V8 would rebuild a constant at every use. */
-
+@inline
 function splat(char: u32): v128 {
   return v128.load_splat<u8>(ascii + char);
 }
 
 /** Marks the bytes equal to `char`. */
-
+@inline
 function equal(a: v128, b: v128, c: v128, d: v128, char: v128): u64 {
   return mask(
     i8x16.eq(a, char),
@@ -312,7 +314,7 @@ function equal(a: v128, b: v128, c: v128, d: v128, char: v128): u64 {
 }
 
 /** Marks the bytes less than or equal to `char`. */
-
+@inline
 function atMost(a: v128, b: v128, c: v128, d: v128, char: v128): u64 {
   return mask(
     i8x16.eq(i8x16.min_u(a, char), a),
@@ -323,7 +325,7 @@ function atMost(a: v128, b: v128, c: v128, d: v128, char: v128): u64 {
 }
 
 /** Prefix XOR: marks everything from the first bit of each pair up to, but excluding, the second. */
-
+@inline
 function prefixXor(bits: u64): u64 {
   bits ^= bits << 1;
   bits ^= bits << 2;
@@ -334,9 +336,9 @@ function prefixXor(bits: u64): u64 {
 }
 
 /** Returns a mask of all bits up to and including `index`. */
-
+@inline
 function upTo(index: u64): u64 {
-  return (<u64> 2 << index) - 1;
+  return (<u64>2 << index) - 1;
 }
 
 /** All odd-numbered bits. */
@@ -347,7 +349,7 @@ const ODD_BITS: u64 = 0xaaaaaaaaaaaaaaaa;
  * odd length. A subtraction borrows through each run; whether a run begins at an odd or even bit
  * decides (Langdale and Lemire, "Parsing Gigabytes of JSON per Second", 2019).
  */
-
+@inline
 function escaping(backslashes: u64): u64 {
   return ((backslashes << 1 | ODD_BITS) - backslashes) ^ ODD_BITS;
 }
@@ -357,13 +359,13 @@ function escaping(backslashes: u64): u64 {
  *
  * @param first 1 if the first byte is escaped by the previous block
  */
-
+@inline
 function escapedOf(backslashes: u64, first: u64): u64 {
   return escaping(backslashes & ~first) ^ (backslashes | first);
 }
 
 /** Returns 1 if the first byte of the next block is escaped; parameters as in `escapedOf`. */
-
+@inline
 function escapesNext(backslashes: u64, first: u64): u64 {
   return (escaping(backslashes & ~first) & backslashes) >> 63;
 }
@@ -379,21 +381,18 @@ const escapesByHigh: usize = memory.data<u8>(
 );
 
 /** Marks the bytes that must not follow a backslash; includes `u`, which is checked separately. */
-
+@inline
 function noEscape(chars: v128): v128 {
   const half = splat(0x0f);
   const kinds = v128.and(
     v128.swizzle(v128.load(escapesByLow), v128.and(chars, half)),
-    v128.swizzle(
-      v128.load(escapesByHigh),
-      v128.and(i16x8.shr_u(chars, 4), half),
-    ),
+    v128.swizzle(v128.load(escapesByHigh), v128.and(i16x8.shr_u(chars, 4), half)),
   );
   return i8x16.eq(kinds, splat(0));
 }
 
 /** Marks the bytes of `escaped` that do not form a valid escape. */
-
+@inline
 function badEscapes(
   at: i32,
   a: v128,
@@ -405,7 +404,7 @@ function badEscapes(
   let bad = escaped &
     mask(noEscape(a), noEscape(b), noEscape(c), noEscape(d));
   for (let left = bad; left != 0; left &= left - 1) {
-    if (isUnicodeEscape(at + <i32> ctz(left))) bad ^= left & -left;
+    if (isUnicodeEscape(at + <i32>ctz(left))) bad ^= left & -left;
   }
   return bad;
 }

@@ -25,21 +25,23 @@ export const CLOSE_OBJECT: u32 = 0x7d;
 export let values: i32 = 0;
 
 /** Adds to the count of values. */
-
+@inline
 export function count(more: i32): void {
   values += more;
 }
 
+@inline
 export function byte(at: i32): u32 {
   return load<u8>(at);
 }
 
+@inline
 export function isDigit(c: u32): bool {
   return c - ZERO < 10;
 }
 
 /** As skipSpace, for positions where whitespace is rare. */
-
+@inline
 export function space(at: i32): i32 {
   return byte(at) > SPACE ? at : skipSpace(at);
 }
@@ -57,12 +59,12 @@ const NULL: u32 = 0x6c6c756e;
 const FALS: u32 = 0x736c6166;
 
 /** Returns the end of the number, `true`, `false` or `null` at `at`, or NO_JSON. */
-
+@inline
 export function skipScalar(at: i32): i32 {
   const c = byte(at);
   if (c == MINUS || isDigit(c)) return skipNumber(at);
   const length = wordLength(at);
-  return length != 0 ? at + <i32> length : NO_JSON;
+  return length != 0 ? at + <i32>length : NO_JSON;
 }
 
 export function skipNumber(at: i32): i32 {
@@ -83,10 +85,10 @@ function skipDigits(at: i32): i32 {
 }
 
 /** Returns the length of the `true`, `false` or `null` at `at`, or 0. */
-
+@inline
 export function wordLength(at: i32): u64 {
   const four = load<u32>(at);
-  const isFour = <u64> (four == TRUE) | <u64> (four == NULL);
-  const isFive = <u64> (four == FALS) & <u64> (byte(at + 4) == LOWER_E);
+  const isFour = <u64>(four == TRUE) | <u64>(four == NULL);
+  const isFive = <u64>(four == FALS) & <u64>(byte(at + 4) == LOWER_E);
   return isFour * 4 + isFive * 5;
 }

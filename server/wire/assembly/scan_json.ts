@@ -28,11 +28,12 @@ export function resetValues(): void {
   count(-values);
 }
 
+
 /** Values with more parts than this are scanned in blocks. */
 const MAX_SINGLE_PARTS: i32 = 32;
 
 /** Marks those of the 16 bytes at `at` that end a plain string: quotes, backslashes and control characters. */
-
+@inline
 function specials(at: i32): i32 {
   const chars = v128.load(at);
   return i8x16.bitmask(v128.or(
@@ -45,7 +46,7 @@ function specials(at: i32): i32 {
 }
 
 /** As skipString, with a fast path for short strings without escapes. */
-
+@inline
 function string(at: i32): i32 {
   if (byte(at) != QUOTE) return NO_JSON;
   const mask = specials(++at);
@@ -54,7 +55,7 @@ function string(at: i32): i32 {
 }
 
 /** As skipKey. */
-
+@inline
 function key(at: i32): i32 {
   at = string(at);
   if (at == NO_JSON) return NO_JSON;
@@ -88,7 +89,7 @@ export function skipValue(at: i32, depth: i32): i32 {
       if (++depth > MAX_DEPTH) return NO_JSON;
       count(1);
       const isObject = c == OPEN_OBJECT;
-      kinds = kinds << 1 | <u64> isObject;
+      kinds = kinds << 1 | <u64>isObject;
       at = space(at + 1);
       if (byte(at) != c + 2) { // its closing bracket, for both kinds
         if (isObject) at = key(at);
@@ -146,18 +147,9 @@ const SECOND: u8 = TOO_LONG | OVERLONG_2 | TWO_CONTS;
 /** Returns whether the bytes are UTF-8; the 16 bytes before and after them must be ASCII. */
 export function isUtf8(at: i32, end: i32): bool {
   const byFirstHigh = i8x16(
-    TOO_LONG,
-    TOO_LONG,
-    TOO_LONG,
-    TOO_LONG,
-    TOO_LONG,
-    TOO_LONG,
-    TOO_LONG,
-    TOO_LONG,
-    TWO_CONTS,
-    TWO_CONTS,
-    TWO_CONTS,
-    TWO_CONTS,
+    TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG,
+    TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG,
+    TWO_CONTS, TWO_CONTS, TWO_CONTS, TWO_CONTS,
     TOO_SHORT | OVERLONG_2,
     TOO_SHORT,
     TOO_SHORT | OVERLONG_3 | SURROGATE,
@@ -166,41 +158,23 @@ export function isUtf8(at: i32, end: i32): bool {
   const byFirstLow = i8x16(
     CARRY | OVERLONG_3 | OVERLONG_2 | OVERLONG_4,
     CARRY | OVERLONG_2,
-    CARRY,
-    CARRY,
+    CARRY, CARRY,
     CARRY | TOO_LARGE,
-    LARGE,
-    LARGE,
-    LARGE,
-    LARGE,
-    LARGE,
-    LARGE,
-    LARGE,
-    LARGE,
+    LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE,
     LARGE | SURROGATE,
-    LARGE,
-    LARGE,
+    LARGE, LARGE,
   );
   const bySecondHigh = i8x16(
-    TOO_SHORT,
-    TOO_SHORT,
-    TOO_SHORT,
-    TOO_SHORT,
-    TOO_SHORT,
-    TOO_SHORT,
-    TOO_SHORT,
-    TOO_SHORT,
+    TOO_SHORT, TOO_SHORT, TOO_SHORT, TOO_SHORT,
+    TOO_SHORT, TOO_SHORT, TOO_SHORT, TOO_SHORT,
     SECOND | OVERLONG_3 | TOO_LARGE_1000 | OVERLONG_4,
     SECOND | OVERLONG_3 | TOO_LARGE,
     SECOND | SURROGATE | TOO_LARGE,
     SECOND | SURROGATE | TOO_LARGE,
-    TOO_SHORT,
-    TOO_SHORT,
-    TOO_SHORT,
-    TOO_SHORT,
+    TOO_SHORT, TOO_SHORT, TOO_SHORT, TOO_SHORT,
   );
   const low = i8x16.splat(0x0f);
-  const top = i8x16.splat(<i8> 0x80);
+  const top = i8x16.splat(<i8>0x80);
   let wrong = i8x16.splat(0);
   // Fast path: most texts are ASCII.
   while (at + 64 <= end && isAscii(at)) at += 64;
@@ -216,14 +190,8 @@ export function isUtf8(at: i32, end: i32): bool {
       ),
       v128.swizzle(bySecondHigh, i8x16.shr_u(block, 4)),
     );
-    const third = i8x16.sub_sat_u(
-      v128.load(at - 2),
-      i8x16.splat(<i8> (0xe0 - 0x80)),
-    );
-    const fourth = i8x16.sub_sat_u(
-      v128.load(at - 3),
-      i8x16.splat(<i8> (0xf0 - 0x80)),
-    );
+    const third = i8x16.sub_sat_u(v128.load(at - 2), i8x16.splat(<i8>(0xe0 - 0x80)));
+    const fourth = i8x16.sub_sat_u(v128.load(at - 3), i8x16.splat(<i8>(0xf0 - 0x80)));
     const continues = v128.and(v128.or(third, fourth), top);
     wrong = v128.or(wrong, v128.xor(continues, pairs));
   }
@@ -231,7 +199,7 @@ export function isUtf8(at: i32, end: i32): bool {
 }
 
 /** Returns whether 64 bytes are ASCII. */
-
+@inline
 function isAscii(at: i32): bool {
   const first = v128.or(v128.load(at), v128.load(at, 16));
   const second = v128.or(v128.load(at, 32), v128.load(at, 48));
