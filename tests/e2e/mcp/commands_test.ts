@@ -6,8 +6,8 @@ import {
 } from "@std/assert";
 import { SignJWT } from "jose";
 import { fileURLToPath } from "node:url";
-import { dirname } from "node:path";
 import { start } from "../../support/child.ts";
+import { scratch } from "../../support/scratch.ts";
 import { argumentsOf } from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
@@ -279,17 +279,18 @@ Deno.test("a Server that is killed is replaced by its successor: no client and n
 
 const UP = fileURLToPath(new URL("../../../mod.ts", import.meta.url));
 
-/** Starts `smcp up` with a Computer "pc"; what it keeps is beside the file. */
-const up = (file: string, ...flags: string[]) =>
+/** Starts `smcp up` with a Computer "pc", which keeps its key in a folder. */
+const up = (file: string, state: string, ...flags: string[]) =>
   start(Deno.execPath(), [
     ...argumentsOf("computer", []).with(-1, UP),
     ...["up", "--port=0", "--name=pc", "--config", file, ...flags],
-  ], { env: { XDG_STATE_HOME: dirname(file) } });
+  ], { env: { XDG_STATE_HOME: state } });
 
 Deno.test("up prints in six lines how agents and MCP clients get its tools, and they do; by --public-url too, not with --no-mcp", async () => {
+  await using state = await scratch();
   await using file = await config();
   {
-    await using served = up(file.file, "--office=my office");
+    await using served = up(file.file, state.path, "--office=my office");
     const [, url = ""] = await served.line(
       /^Claude Code: claude mcp add --transport http office '?(http:\S+?)'?$/,
     );
@@ -309,7 +310,7 @@ Deno.test("up prints in six lines how agents and MCP clients get its tools, and 
   }
   {
     const address = "https://smcp.example.com";
-    await using served = up(file.file, `--public-url=${address}`);
+    await using served = up(file.file, state.path, `--public-url=${address}`);
     const [, url = ""] = await served.line(/ tools --url (\S+) /);
     await served.line(
       /add --transport http office https:\/\/smcp\.example\.com\/mcp\/home --header "Authorization: Bearer \$SMCP_API_KEY"$/,
@@ -327,7 +328,7 @@ Deno.test("up prints in six lines how agents and MCP clients get its tools, and 
     assertEquals((await asked("smcp.example.com")).status, 200);
     assertEquals((await asked("evil.example")).status, 403);
   }
-  await using plain = up(file.file, "--no-mcp");
+  await using plain = up(file.file, state.path, "--no-mcp");
   const [url = ""] = await plain.line(/http:\/\/127\.0\.0\.1:\d+/);
   await plain.line(/joined office/);
   assertEquals((await post(`${url}/mcp/home`)).status, 404);
