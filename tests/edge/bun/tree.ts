@@ -21,6 +21,7 @@ const OPTIONS = [
 
 /** What deno.json resolves, and Bun would not. */
 const PATHS = {
+  "@a2c-smcp/server/sign-in": ["./server/sign_in/mod.ts"],
   "@std/assert": ["./links/std-assert/mod.ts"],
   "npm:deno-std@1.4.0/*": ["./node_modules/deno-std/*"],
   "npm:std-semver@1.0.8": ["./node_modules/std-semver"],
