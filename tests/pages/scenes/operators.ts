@@ -109,7 +109,7 @@ import { memoryStore, signIn } from "@a2c-smcp/sdk/server/sign-in";
 const store = memoryStore();
 await store.putGrant({
   id: "5f0c9a",
-  by: { principal: "key:planner" },
+  by: { principal: "key:planner", keySha256: "5".repeat(64) },
   office: "team-a",
   resource: "/mcp",
   client: { id: "https://claude.ai/client", name: "Claude", host: "claude.ai" },
@@ -120,6 +120,10 @@ await store.putGrant({
   rotatedAt: [],
 }, "");
 const server = createSmcpServer({
+  authenticator: {
+    authenticate: () => ({ principal: "member" }),
+    find: ({ principal }) => ({ principal }),
+  },
   operator: { token: "${KEYS.ops}" },
   gateway: mcpGateway(),
   signIn: signIn({ store }),
