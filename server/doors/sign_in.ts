@@ -49,7 +49,7 @@ export interface SignInHost {
   readonly gatewayPath: string;
   /** The URL by which clients reach the Server, which is the issuer; `undefined` until it listens on loopback. */
   issuer(): string | undefined;
-  /** Number of trusted proxies, and the address of a request: whose failures are counted. */
+  /** Number of trusted proxies, by which the address of a request is found, whose failures are counted. */
   readonly proxies: number;
   /** Judges the credentials that a person typed; absent where the Server has no authenticator. */
   readonly authenticate?: (
@@ -115,6 +115,7 @@ export interface SignIn {
    * @returns whether the principal can be one of that provider's
    */
   revoke(principal: string, order: EndOrder): Promise<boolean>;
+  /** Closes the store. */
   close(): Promise<void>;
 }
 
