@@ -91,6 +91,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   computer: [
     "util",
+    "rules",
     "config",
     "host/oauth",
     "host/mcp",
