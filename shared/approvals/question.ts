@@ -51,6 +51,11 @@ export interface Question {
   readonly rules: string;
   readonly options: readonly QuestionOption[];
   readonly arguments: Readonly<Record<string, unknown>>;
+  /**
+   * Why the call can only be refused, such as `more than 256 KiB of arguments`; `arguments` is empty then,
+   * since they are not shown.
+   */
+  readonly excess?: string;
   /** What a file has now, where a rule names its arguments. */
   readonly diff?: {
     /** The argument with the new content. */
