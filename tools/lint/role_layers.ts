@@ -99,6 +99,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "tools",
     "resources",
     "skills",
+    "approvals",
     "requests",
     TOP_FOLDER,
     "cli/screen.ts",
