@@ -97,6 +97,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "host",
     "blobs",
     "tools",
+    "approvals",
     "resources",
     "skills",
     "approvals",
