@@ -101,6 +101,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "skills",
     "requests",
     TOP_FOLDER,
+    "control",
     "cli/screen.ts",
     "cli/report.ts",
     "cli/logging.ts",
