@@ -91,6 +91,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   computer: [
     "util",
+    "rules",
     "config",
     "host/oauth",
     "host/mcp",
@@ -103,6 +104,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "approvals",
     "requests",
     TOP_FOLDER,
+    "control",
     "cli/screen.ts",
     "cli/report.ts",
     "cli/logging.ts",
