@@ -28,11 +28,7 @@ import { queue } from "../../shared/async.ts";
 import { replaceFile } from "../../shared/bytes.ts";
 import { type LockTimes, withFileLock } from "../../shared/file_lock.ts";
 import { reasonOf } from "../util/values.ts";
-import {
-  type SavedDevice,
-  savedDevices,
-  savedPermissions,
-} from "./saved.ts";
+import { type SavedDevice, savedDevices, savedPermissions } from "./saved.ts";
 import type { Permission } from "../rules/permissions.ts";
 
 const { subtle } = globalThis.crypto;
@@ -160,10 +156,15 @@ async function lock(
 ): Promise<() => Promise<void>> {
   const held = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
-  const work = withFileLock(path, () => {
-    held.resolve();
-    return released.promise;
-  }, undefined, times);
+  const work = withFileLock(
+    path,
+    () => {
+      held.resolve();
+      return released.promise;
+    },
+    undefined,
+    times,
+  );
   work.catch((error) =>
     held.reject(
       new Error(

@@ -81,7 +81,13 @@ async function savedDevice(data: unknown, at: string): Promise<SavedDevice> {
   };
 }
 
-async function savedKey(
+/**
+ * Checks a public key.
+ *
+ * @param at the field, for the error
+ * @throws {Error} that names the field and the problem
+ */
+export async function savedKey(
   data: unknown,
   algorithm: EcKeyImportParams,
   at: string,
