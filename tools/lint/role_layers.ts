@@ -116,6 +116,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "cli/write_config.ts",
     "cli/init.ts",
     "cli/make_computer.ts",
+    "cli/approve",
     "cli/shell",
     "cli",
     "main.ts",
