@@ -101,7 +101,6 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "approvals",
     "resources",
     "skills",
-    "approvals",
     "requests",
     TOP_FOLDER,
     "control",
