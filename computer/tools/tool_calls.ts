@@ -32,7 +32,12 @@ import { hideSecrets } from "../util/secrets.ts";
 import { reasonOf } from "../util/values.ts";
 import { transformResult } from "../util/vrl.ts";
 import { callFailure, refused } from "./call_failure.ts";
-import { CallWaits, type Confirm, Confirmations } from "./confirmations.ts";
+import {
+  CallWaits,
+  type Confirm,
+  Confirmations,
+  type ConfirmRequest,
+} from "./confirmations.ts";
 import {
   type AskedRequest,
   type Dialogue,
@@ -93,6 +98,8 @@ interface RunningCall {
 
 /** The tool calls of a Computer, with what belongs to one office: must be cleared when it leaves. */
 export class ToolCalls {
+  /** Decides whether a call may run. */
+  readonly confirmations: Confirmations;
   /** Answers questions of MCP servers. */
   readonly elicitations: Elicitations;
   /** Passes questions on to Agents that accept them. */
@@ -103,7 +110,6 @@ export class ToolCalls {
   readonly #events: Emitter<ComputerEvents>;
   readonly #options: ToolCallsOptions;
   readonly #table = new CallTable();
-  readonly #confirmations: Confirmations;
   readonly #deadlines = new Deadlines(true);
   readonly #throttle = new ProgressThrottle();
 
@@ -115,7 +121,7 @@ export class ToolCalls {
     this.#host = host;
     this.#events = events;
     this.#options = options;
-    this.#confirmations = new Confirmations(options.confirm, options.place);
+    this.confirmations = new Confirmations(options.confirm, options.place);
     this.elicitations = new Elicitations(options.elicit);
   }
 
@@ -318,8 +324,20 @@ export class ToolCalls {
       ...(bundleId !== server && { bundleId }),
       ...call.caller,
     };
-    const request = { ...asking, tool, name, params };
-    const decision = await this.#confirmations.decide(request, config, call);
+    const request: ConfirmRequest = {
+      ...asking,
+      tool,
+      name,
+      params,
+      definition: "",
+      rule: { id: "default", text: "a person is asked about every other call" },
+      every: false,
+      rulesVersion: "",
+      options: [],
+      leftMs: call.request.timeout * 1000,
+      late: () => {},
+    };
+    const decision = await this.confirmations.decide(request, config, call);
     if (decision.kind === "refuse") return refused(decision);
     const failure = (error?: unknown) =>
       callFailure(name, this.#host.server(bundleId)?.view ?? view, error);
