@@ -47,6 +47,7 @@ import { ErrorCode, type Waiting } from "../../protocol/mod.ts";
 import { waitedMeta } from "../../protocol/payloads/tool_result.ts";
 import { LIMITS } from "../../shared/approvals/question.ts";
 import { onAbort } from "../../shared/async.ts";
+import type { CallTime } from "../../shared/call_time.ts";
 
 export type {
   Confirm,
@@ -75,8 +76,8 @@ interface CallContext {
   readonly signal: AbortSignal;
   /** Reports that the call waits. */
   readonly waits: CallWaits;
-  /** When the call times out, as `performance.now()` has it. */
-  readonly due: number;
+  /** What is left of the call's time. */
+  readonly time: Pick<CallTime, "confirmLeftMs">;
 }
 
 /** What a {@linkcode Confirmations} is made of. */
@@ -267,7 +268,7 @@ export class Confirmations {
     pending: PendingCall,
     call: AskedCall,
     rule: ShownRule,
-    { signal, due }: CallContext,
+    { signal, time }: CallContext,
   ): ConfirmRequest {
     const { target: { server, tool }, name, agent, operator, params } = pending;
     const { id, text, every = false } = rule;
@@ -290,7 +291,7 @@ export class Confirmations {
         isOnly: every || isOpenEnded(tool, params),
         isInMemory: this.#options.store === undefined,
       }),
-      leftMs: Math.max(0, due - performance.now()),
+      leftMs: Math.max(0, time.confirmLeftMs),
       late: (answer) => late(toConfirmed(answer)),
     };
     const late = this.#lateAnswers(request, call, signal);
@@ -509,12 +510,15 @@ const GRACE_MS = 50;
 export class CallWaits {
   readonly #report: (waiting: Waiting | null) => void;
   readonly #open: Waiting[] = [];
+  readonly #time: CallTime;
   #reported: Waiting | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isEnded = false;
 
-  constructor(report: (waiting: Waiting | null) => void) {
+  /** @param time of the call, which stands still while a person is asked to confirm it */
+  constructor(report: (waiting: Waiting | null) => void, time: CallTime) {
     this.#report = report;
+    this.#time = time;
   }
 
   /** The reason why the call waits now. */
@@ -545,6 +549,7 @@ export class CallWaits {
   #changed(): void {
     if (this.#isEnded) return;
     const { current } = this;
+    this.#time.confirms(current === "confirmation");
     if (current === undefined || current === this.#reported) this.#send();
     else this.#timer ??= setTimeout(() => this.#send(), GRACE_MS);
   }

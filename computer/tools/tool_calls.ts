@@ -20,6 +20,7 @@ import {
 } from "../../protocol/mod.ts";
 import { operatorOf, waitingText } from "../../protocol/payloads/tools.ts";
 import { onAbort } from "../../shared/async.ts";
+import { CallTime, timesOf } from "../../shared/call_time.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
 import type { BlobStore } from "../blobs/store.ts";
 import type { McpHost } from "../host/host.ts";
@@ -83,10 +84,10 @@ interface RunningCall {
   readonly onProgress: ((progress: ToolProgress) => void) | undefined;
   /** Reports that the call waits for a person. */
   readonly waits: CallWaits;
-  /** When the call times out, as `performance.now()` has it. */
-  readonly due: number;
   /** Explains why no answer came, from when its MCP server gets the call. */
   readonly silence: { explain: () => string };
+  /** What is left of its time. */
+  readonly time: CallTime;
   /** Answers the questions of the MCP server; absent where the person at this Computer does. */
   readonly answer?: AnswerQuestion;
 }
@@ -193,20 +194,27 @@ export class ToolCalls {
         report(progress);
       })
       : undefined;
-    const due = performance.now() + call.request.timeout * 1000;
     let done = 0;
     const onProgress = throttle && ((progress: ToolProgress) => {
       done = progress.progress;
       throttle.report(progress);
     });
+    const { timeout, confirmation_timeout } = call.request;
+    const time = new CallTime(timesOf(timeout, confirmation_timeout));
     const waits = new CallWaits((waiting) => {
       this.#events.emit("callWaiting", { ...started, waiting });
       const message = waiting && waitingText(waiting, this.#options.place());
       report({ progress: done, ...(message && { message }), waiting });
-    });
+    }, time);
     try {
       const silence = { explain: () => "" };
-      result = await this.#begin({ ...call, onProgress, waits, due, silence });
+      result = await this.#begin({
+        ...call,
+        onProgress,
+        waits,
+        silence,
+        time,
+      });
     } finally {
       waits.end();
       throttle?.end(!call.signal.aborted); // before the answer, which is the last word
@@ -262,7 +270,7 @@ export class ToolCalls {
 
   /** Waits for the result of `work`; on timeout or abort, ends before it does. */
   async #untilEnd(
-    { request: { timeout }, signal, waits, silence }: RunningCall,
+    { signal, waits, silence, time }: RunningCall,
     work: (signal: AbortSignal) => Promise<CallToolResult>,
   ): Promise<CallToolResult> {
     const early = Promise.withResolvers<CallToolResult>();
@@ -276,15 +284,16 @@ export class ToolCalls {
       return waiting && { waiting, computer: this.#options.place() };
     };
     const now = performance.now();
-    const deadline: Deadline = {
-      due: now + timeout * 1000,
-      expire: () =>
-        end(
-          timeoutResult(timeout, wait(), hideSecrets(silence.explain())),
-          "timeout",
-        ),
+    const deadline: Deadline & { due: number } = {
+      due: now + time.leftMs,
+      expire: () => {
+        const silent = hideSecrets(silence.explain());
+        const result = timeoutResult(time.limitMs / 1000, wait(), silent);
+        end(result, "timeout");
+      },
     };
     this.#deadlines.add(deadline, now);
+    time.changed = () => this.#deadlines.move(deadline, time.leftMs);
     const off = onAbort(signal, () => {
       if (signal.reason === "timeout") silence.explain(); // to the log alone
       const why = signal.reason === "timeout" ? "timeout" : "cancelled";

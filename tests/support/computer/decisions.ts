@@ -8,6 +8,7 @@ import {
   type PendingCall,
 } from "../../../computer/tools/confirmations.ts";
 import type { Confirmed } from "../../../computer/tools/confirm.ts";
+import { CallTime } from "../../../shared/call_time.ts";
 import { mcpTool, view } from "./server_view.ts";
 
 /** A question that waits, and how it is answered. */
@@ -59,10 +60,11 @@ export class Decisions {
   }
 
   decide(call: TestCall = {}): Promise<ConfirmDecision> {
+    const time = new CallTime({ runMs: 60_000, confirmMs: 0 });
     return this.confirmations.decide(this.pending(call), {
       signal: call.signal ?? new AbortController().signal,
-      waits: new CallWaits(() => {}),
-      due: performance.now() + 60_000,
+      waits: new CallWaits(() => {}, time),
+      time,
     });
   }
 
@@ -72,7 +74,7 @@ export class Decisions {
     return decision.kind === "run" ? "run" : decision.text;
   }
 
-  /** Returns the question about the latest call, asked in the same turn. */
+  /** Describes a call of a test as a pending one. */
   pending(
     {
       tool = "write_file",

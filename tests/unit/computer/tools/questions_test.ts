@@ -1,11 +1,5 @@
 import fc from "fast-check";
-import {
-  assert,
-  assertEquals,
-  assertRejects,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CallWaits } from "../../../../computer/tools/confirmations.ts";
 import { Dialogues } from "../../../../computer/tools/dialogues.ts";
 import {
@@ -15,6 +9,7 @@ import {
 } from "../../../../computer/tools/form.ts";
 import { ProgressThrottle } from "../../../../computer/tools/progress.ts";
 import type { ToolProgress } from "../../../../protocol/mod.ts";
+import { CallTime } from "../../../../shared/call_time.ts";
 import { TestClock } from "../../../support/clock.ts";
 
 const fieldsOf = (
@@ -258,7 +253,10 @@ Deno.test("however many calls report, a Computer tells at most 100 a second besi
 Deno.test("CallWaits reports a wait after a moment, and its end at once; waits that overlap as one, and nothing of a short one or after the call", async () => {
   using clock = new TestClock();
   const reports: unknown[] = [];
-  const call = new CallWaits((waiting) => reports.push(waiting));
+  const call = new CallWaits(
+    (waiting) => reports.push(waiting),
+    new CallTime({ runMs: 60_000, confirmMs: 0 }),
+  );
   const atOnce = call.during("confirmation", () => "once");
   assertEquals([call.current, clock.timers], [undefined, 0]);
   assertEquals(await atOnce, "once");
