@@ -300,7 +300,8 @@ export class ToolCalls {
     time.changed = () => this.#deadlines.move(deadline, time.leftMs);
     const off = onAbort(signal, () => {
       if (signal.reason === "timeout") silence.explain(); // to the log alone
-      end(abortedResult(signal.reason, wait()), "cancelled");
+      const why = signal.reason === "timeout" ? "timeout" : "cancelled";
+      end(abortedResult(signal.reason, wait()), why);
     });
     try {
       // The MCP SDK reports every abort as a timeout; only here is it known why the call ended.
@@ -334,7 +335,7 @@ export class ToolCalls {
       every: false,
       rulesVersion: "",
       options: [],
-      leftMs: call.request.timeout * 1000,
+      leftMs: call.time.confirmLeftMs,
       late: () => {},
     };
     const decision = await this.confirmations.decide(request, config, call);
