@@ -225,6 +225,9 @@ export class CallWaits {
     this.#time = time;
   }
 
+  /** How long an answer after the timeout counts for the same call, repeated; 0 for not at all. */
+  lateMs = 0;
+
   /** The reason why the call waits now. */
   get current(): Waiting | undefined {
     return this.#open[0];

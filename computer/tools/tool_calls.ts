@@ -19,6 +19,7 @@ import {
   withResultMeta,
 } from "../../protocol/mod.ts";
 import { operatorOf, waitingText } from "../../protocol/payloads/tools.ts";
+import { LIMITS } from "../../shared/approvals/question.ts";
 import { onAbort } from "../../shared/async.ts";
 import { CallTime, timesOf } from "../../shared/call_time.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
@@ -285,7 +286,12 @@ export class ToolCalls {
     };
     const wait = (): Wait | undefined => {
       const waiting = waits.current;
-      return waiting && { waiting, computer: this.#options.place() };
+      const { lateMs } = waits;
+      return waiting && {
+        waiting,
+        computer: this.#options.place(),
+        ...(waiting === "confirmation" && lateMs > 0 && { lateMs }),
+      };
     };
     const now = performance.now();
     const deadline: Deadline & { due: number } = {
@@ -337,6 +343,7 @@ export class ToolCalls {
       options: [],
       leftMs: call.time.confirmLeftMs,
       late: () => {},
+      expectLate: () => call.waits.lateMs = LIMITS.lateMs,
     };
     const decision = await this.confirmations.decide(request, config, call);
     if (decision.kind === "refuse") return refused(decision);
