@@ -118,7 +118,6 @@ export class Questions {
       },
     };
     this.#asked.set(hash, question);
-    if (!isTooLarge) request.expectLate?.();
     this.watch?.asked(hash, request.leftMs);
     this.#changes.report();
     const off = onAbort(signal, () => {
