@@ -18,6 +18,7 @@ import {
 } from "../../protocol/mod.ts";
 import { waitedMeta } from "../../protocol/payloads/tool_result.ts";
 import { onAbort } from "../../shared/async.ts";
+import type { CallTime } from "../../shared/call_time.ts";
 import type { PermissionList } from "../rules/permissions.ts";
 import type { ShownRule } from "../rules/rules.ts";
 import {
@@ -218,12 +219,15 @@ const GRACE_MS = 50;
 export class CallWaits {
   readonly #report: (waiting: Waiting | null) => void;
   readonly #open: Waiting[] = [];
+  readonly #time: CallTime;
   #reported: Waiting | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isEnded = false;
 
-  constructor(report: (waiting: Waiting | null) => void) {
+  /** @param time of the call, which stands still while a person is asked to confirm it */
+  constructor(report: (waiting: Waiting | null) => void, time: CallTime) {
     this.#report = report;
+    this.#time = time;
   }
 
   /** The reason why the call waits now. */
@@ -254,6 +258,7 @@ export class CallWaits {
   #changed(): void {
     if (this.#isEnded) return;
     const { current } = this;
+    this.#time.confirms(current === "confirmation");
     if (current === undefined || current === this.#reported) this.#send();
     else this.#timer ??= setTimeout(() => this.#send(), GRACE_MS);
   }

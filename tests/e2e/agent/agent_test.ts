@@ -94,7 +94,8 @@ Deno.test("SmcpAgent receives every kind of answer of a Computer", async () => {
     ["client:tool_call", {
       tool_name: "echo",
       params,
-      timeout: 7,
+      timeout: 307,
+      confirmation_timeout: 300,
       progress: "waiting",
     }],
   ]);

@@ -98,7 +98,9 @@ const LATE = {
 Deno.test("the result of a call that nobody confirmed says so, also where the caller asked for no progress", async () => {
   const { confirm, say } = person();
   await using pc = await startComputer({ files: files() }, { confirm });
-  const { text, meta, result } = await pc.call("echo", X, { timeoutMs: 1000 });
+  const { text, meta, result } = await pc.call("echo", X, {
+    confirmationTimeoutMs: 1000,
+  });
   assertEquals([meta, waitedFor(result)], [LATE, "confirmation"]);
   assertEquals(
     text,
@@ -255,14 +257,14 @@ Deno.test("smcp-agent call shows that it waits, and that it was not confirmed", 
   await office.agent.leave();
   await using command = startMain("agent", [
     ...["call", "echo", "--url", office.url, "--office", OFFICE],
-    ...["--arg", "text=x", "--timeout", "15"],
+    ...["--arg", "text=x", "--confirmation-timeout", "2"],
   ]);
   await command.line(/^waits for confirmation at pc$/);
   assertEquals((await command.status).code, 1);
   const output = command.lines.join("\n");
-  assertStringIncludes(output, "The call was not confirmed at pc within 15 s");
+  assertStringIncludes(output, "The call was not confirmed at pc within 2 s");
   assertStringIncludes(output, "not confirmed in time");
-  assertEquals(output.includes("--timeout"), false, output);
+  assertEquals(output.includes(" --timeout"), false, output);
   await say("no");
 });
 
