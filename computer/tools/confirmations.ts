@@ -45,7 +45,7 @@ interface Question {
 
 /** Asks for user confirmation of tool calls, and remembers "always" answers. */
 export class Confirmations {
-  readonly #confirm: Confirm | undefined;
+  #confirm: Confirm | undefined;
   readonly #place: () => string;
   /** Allowed tools by the configuration of their server: a replaced one may be another program. */
   readonly #always = new WeakMap<BaseMCPServerConfig, Set<string>>();
@@ -69,6 +69,11 @@ export class Confirmations {
   constructor(confirm: Confirm | undefined, place: () => string) {
     this.#confirm = confirm;
     this.#place = place;
+  }
+
+  /** Asks there where nobody could be asked before. */
+  askWith(confirm: Confirm): void {
+    this.#confirm ??= confirm;
   }
 
   /**
