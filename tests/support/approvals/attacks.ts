@@ -431,4 +431,3 @@ export const ATTACKS: readonly Attack[] = [
 /** Opens a link with a phone whose requests go to the Computer as they are. */
 export const begin = async (side: Side, label = "Pixel") =>
   await beginPairing(await side.link(), side.send, label, false);
-
