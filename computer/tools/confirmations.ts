@@ -134,6 +134,7 @@ interface OpenQuestion {
 /** Decides on tool calls by rules, permissions and limits, and asks the user about the rest. */
 export class Confirmations {
   readonly #options: ConfirmationsOptions;
+  #confirm: Confirm | undefined;
   readonly #permissions: Permissions;
   readonly #tickets: Tickets;
   readonly #limits: QuestionLimits;
@@ -145,6 +146,7 @@ export class Confirmations {
   constructor(options: ConfirmationsOptions) {
     const { store, rules = [], now = new SteadyClock().now } = options;
     this.#options = options;
+    this.#confirm = options.confirm;
     this.#rules = rules;
     this.#now = now;
     this.#permissions = new Permissions(
@@ -199,6 +201,11 @@ export class Confirmations {
       : { rule: DEFAULT_RULE };
   }
 
+  /** Asks there where nobody could be asked before. */
+  askWith(confirm: Confirm): void {
+    this.#confirm ??= confirm;
+  }
+
   /**
    * Decides on one call, asking the user if necessary.
    *
@@ -219,7 +226,7 @@ export class Confirmations {
     if (reading) await reading;
     const isAllowed = rule.every !== true && this.#permissions.use(call);
     if (isAllowed || this.#tickets.take(call)) return RUN;
-    if (!this.#options.confirm) return refuse(cannotAsk(pending, rule));
+    if (!this.#confirm) return refuse(cannotAsk(pending, rule));
     const reason = this.#limits.refusal(call);
     if (reason !== undefined) {
       return refuse(
@@ -268,7 +275,7 @@ export class Confirmations {
     pending: PendingCall,
     call: AskedCall,
     rule: ShownRule,
-    { signal, time }: CallContext,
+    { signal, time, waits }: CallContext,
   ): ConfirmRequest {
     const { target: { server, tool }, name, agent, operator, params } = pending;
     const { id, text, every = false } = rule;
@@ -293,6 +300,7 @@ export class Confirmations {
       }),
       leftMs: Math.max(0, time.confirmLeftMs),
       late: (answer) => late(toConfirmed(answer)),
+      expectLate: () => waits.lateMs = LIMITS.lateMs,
     };
     const late = this.#lateAnswers(request, call, signal);
     return request;
@@ -372,7 +380,7 @@ export class Confirmations {
     const withdrawn = new AbortController();
     let answer: ReturnType<Confirm>;
     try {
-      answer = this.#options.confirm?.(request, withdrawn.signal) ?? "no";
+      answer = this.#confirm?.(request, withdrawn.signal) ?? "no";
     } catch (error) {
       answer = Promise.reject(error);
     }
@@ -520,6 +528,9 @@ export class CallWaits {
     this.#report = report;
     this.#time = time;
   }
+
+  /** How long an answer after the timeout counts for the same call, repeated; 0 for not at all. */
+  lateMs = 0;
 
   /** The reason why the call waits now. */
   get current(): Waiting | undefined {

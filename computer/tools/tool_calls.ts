@@ -281,7 +281,12 @@ export class ToolCalls {
     };
     const wait = (): Wait | undefined => {
       const waiting = waits.current;
-      return waiting && { waiting, computer: this.#options.place() };
+      const { lateMs } = waits;
+      return waiting && {
+        waiting,
+        computer: this.#options.place(),
+        ...(waiting === "confirmation" && lateMs > 0 && { lateMs }),
+      };
     };
     const now = performance.now();
     const deadline: Deadline & { due: number } = {

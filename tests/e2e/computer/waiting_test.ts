@@ -1,4 +1,9 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { waitedFor } from "../../../agent/mod.ts";
 import {
   type Confirm,
@@ -226,10 +231,12 @@ Deno.test("operators see what calls wait for: in the list of calls, in the strea
     "confirmation",
   ]);
   const { body } = await operate(url, `/offices/${OFFICE}/calls`, { token });
-  assertEquals(body.calls[0].waiting, "confirmation");
+  const [{ waiting: shown, waiting_ms, ms }] = body.calls;
+  assertEquals(shown, "confirmation");
+  assert(waiting_ms >= 0 && waiting_ms <= ms);
   const env = { SMCP_URL: url, SMCP_TOKEN: TOKEN };
   const { stdout } = await runMain("server", ["calls", OFFICE], { env });
-  assertMatch(stdout, / WAITS FOR\nr1 .* confirmation\n$/);
+  assertMatch(stdout, / WAITS FOR +WAITS, S\nr1 .* confirmation +\d+\.\d\n$/);
   await say("once");
   assertEquals((await waiting()).at(-1), null);
   await call;

@@ -80,7 +80,7 @@ Deno.test("Confirmations refuse with 4005 when the user says no, or cannot be as
 Deno.test("Confirmations pass tool, server and arguments to the user, and do not ask with auto_apply", async () => {
   const asked: unknown[] = [];
   const decisions = new Decisions({
-    confirm: ({ late: _, leftMs, ...request }) => {
+    confirm: ({ late: _, expectLate: __, leftMs, ...request }) => {
       assert(leftMs > 59_000 && leftMs <= 60_000);
       asked.push(request);
       return "once";
