@@ -81,8 +81,18 @@ export {
 export type {
   Confirm,
   ConfirmAnswer,
+  Confirmed,
   ConfirmRequest,
-} from "./tools/confirmations.ts";
+  FileNow,
+} from "./tools/confirm.ts";
+export type { OptionId, QuestionOption } from "../shared/approvals/question.ts";
+export { firstAnswer } from "./tools/first_answer.ts";
+export type {
+  Permission,
+  PermissionList,
+  PermissionStore,
+} from "./rules/permissions.ts";
+export type { ShownRule } from "./rules/rules.ts";
 export type { Elicit, ElicitRequest } from "./tools/elicitations.ts";
 export type {
   AuthorizationRequest,

@@ -54,6 +54,8 @@ import type { DpeResolver } from "./resources/dpe.ts";
 import { WatchedUris } from "./resources/watched_uris.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
 import { SKILL_KIND, skillBlobs, Skills } from "./skills/skills.ts";
+import type { PermissionList } from "./rules/permissions.ts";
+import type { ShownRule } from "./rules/rules.ts";
 import { hideSecrets } from "./util/secrets.ts";
 import { logThrown, WarnOnce } from "./util/log.ts";
 import { checkNames, checkNumbers, type NamesOf } from "../shared/checks.ts";
@@ -195,6 +197,16 @@ export class ToolHost implements AsyncDisposable {
   /** The definitions of `${input:ID}` placeholders; values can be set, and are never shown. */
   get inputs(): ComputerInputs {
     return this.#parts.hosting.inputs;
+  }
+
+  /** The rules that decide on tool calls, in the order in which they are applied; the first that matches does. */
+  get rules(): readonly ShownRule[] {
+    return this.#parts.calls.confirmations.rules;
+  }
+
+  /** What was allowed for later calls, too. */
+  get permissions(): PermissionList {
+    return this.#parts.calls.confirmations.permissions;
   }
 
   /** Returns the status of the MCP servers. */

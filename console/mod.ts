@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
+import { answerPage, PAGE_HEADERS, type PageRequest } from "./answer.ts";
 import { COMMON_PARTS, COMPUTER_PARTS, SERVER_PARTS } from "./assets.ts";
 
 /** A page, each in a constant of its own, so that a role loads one alone. */
@@ -37,21 +37,7 @@ export const COMPUTER_PAGE: ConsolePage = {
 };
 
 /** A request for a page, or for one of its parts. */
-export interface ConsoleRequest {
-  /** The method of HTTP. */
-  readonly method: string;
-  /** Undefined for the page itself, otherwise the name of a part such as `ui/element.js`, as it came. */
-  readonly part?: string;
-  /** The header `If-None-Match`. */
-  readonly ifNoneMatch?: string | undefined;
-}
-
-/** The media types of the parts, by the end of their names. */
-const TYPES: Readonly<Record<string, string>> = {
-  css: "text/css; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  svg: "image/svg+xml",
-};
+export type ConsoleRequest = PageRequest;
 
 const POLICY = [
   "default-src 'none'",
@@ -70,11 +56,7 @@ const POLICY = [
 /** Of every answer, refusals too. */
 const HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy": POLICY,
-  "Cross-Origin-Opener-Policy": "same-origin",
-  "Cross-Origin-Resource-Policy": "same-origin",
-  "Referrer-Policy": "no-referrer",
-  "X-Content-Type-Options": "nosniff",
-  "Cache-Control": "no-cache",
+  ...PAGE_HEADERS,
 };
 
 /**
@@ -82,39 +64,17 @@ const HEADERS: Readonly<Record<string, string>> = {
  *
  * @returns 200, 304, 404 for an unknown part, or 405
  */
-export function answerConsole(
+export const answerConsole = (
   page: ConsolePage,
-  { method, part, ifNoneMatch }: ConsoleRequest,
-): Response {
-  if (method !== "GET" && method !== "HEAD") {
-    return answer(405, "Only GET and HEAD", { Allow: "GET, HEAD" });
-  }
-  const text = part === undefined
-    ? pageText(page)
-    : [page.parts, COMMON_PARTS].find((parts) => Object.hasOwn(parts, part))
-      ?.[part];
-  if (text === undefined) return answer(404, "Not found");
-  const type = part === undefined
-    ? "text/html; charset=utf-8"
-    : TYPES[part.slice(part.lastIndexOf(".") + 1)] ?? "text/plain";
-  const etag = `"${createHash("sha256").update(text).digest("base64url")}"`;
-  const isKnown = ifNoneMatch?.split(/\s*,\s*/)
-    .some((known) => known.replace(/^W\//, "") === etag);
-  const headers = { "Content-Type": type, ETag: etag };
-  return isKnown
-    ? answer(304, null, headers)
-    : answer(200, method === "HEAD" ? null : text, headers);
-}
-
-const answer = (
-  status: number,
-  body: string | null,
-  headers: Readonly<Record<string, string>> = {},
+  request: ConsoleRequest,
 ): Response =>
-  new Response(body, {
-    status,
-    headers: { ...HEADERS, "Content-Type": "text/plain", ...headers },
-  });
+  answerPage({
+    document: () => pageText(page),
+    part: (name) =>
+      [page.parts, COMMON_PARTS].find((parts) => Object.hasOwn(parts, name))
+        ?.[name],
+    headers: HEADERS,
+  }, request);
 
 /** All URLs are relative to the page, so that a proxy may mount it below a path. */
 const pageText = ({ title, script, styles }: ConsolePage): string =>

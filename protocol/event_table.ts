@@ -7,6 +7,7 @@
 import * as config from "./payloads/config.ts";
 import * as blobs from "./payloads/blobs.ts";
 import * as desktop from "./payloads/desktop.ts";
+import { updateDevices, type UpdateDevicesRet } from "./payloads/devices.ts";
 import * as documents from "./payloads/documents.ts";
 import * as events from "./events.ts";
 import * as finder from "./payloads/finder.ts";
@@ -76,6 +77,12 @@ const PROMPTING: RoutedBounds = {
   answer: LARGE,
 };
 
+/** The bounds of `client:device`: its bytes in base64, and a few short fields. */
+export const DEVICE_BOUNDS: RoutedBounds = {
+  request: { bytes: 131_072, values: 1_000 },
+  answer: { bytes: 786_432, values: 1_000 },
+};
+
 /** An event that an Agent sends and the Server routes to one Computer. */
 export interface ClientEventSpec<E extends events.ClientEvent> {
   /** Parses the Agent's request. */
@@ -143,6 +150,9 @@ export const SERVER_EVENTS:
     readonly [events.LIST_ROOM_EVENT]: {
       readonly parseAnswer: Parser<offices.ListRoomRet>;
     };
+    readonly [events.UPDATE_DEVICES_EVENT]: {
+      readonly parseAnswer: Parser<UpdateDevicesRet>;
+    };
   } = {
     [events.JOIN_OFFICE_EVENT]: {
       from: "both",
@@ -188,6 +198,12 @@ export const SERVER_EVENTS:
     [events.UPDATE_RESOURCES_EVENT]: {
       ...update(events.UPDATE_RESOURCES_NOTIFICATION),
       parseRequest: resources.parseUpdateResources,
+    },
+    [events.UPDATE_DEVICES_EVENT]: {
+      from: "computer",
+      ack: "answer",
+      ...updateDevices,
+      bound: SMALL,
     },
   };
 

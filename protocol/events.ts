@@ -5,6 +5,7 @@
  */
 import type * as config from "./payloads/config.ts";
 import type * as blobs from "./payloads/blobs.ts";
+import type * as devices from "./payloads/devices.ts";
 import type * as desktop from "./payloads/desktop.ts";
 import type * as documents from "./payloads/documents.ts";
 import type * as finder from "./payloads/finder.ts";
@@ -53,6 +54,12 @@ export const COMPLETE_EVENT = "client:complete";
 /** Gets the instructions of a Computer's MCP servers; an extension of this package. */
 export const GET_INSTRUCTIONS_EVENT = "client:get_instructions";
 
+/**
+ * Passes what a person's device has sent on to its Computer; an extension of this package. No client may send
+ * it, so that it is in no table: the Server itself does.
+ */
+export const DEVICE_EVENT = "client:device";
+
 /** Joins an office. */
 export const JOIN_OFFICE_EVENT = "server:join_office";
 /** Leaves the office. */
@@ -75,6 +82,9 @@ export const UPDATE_FINDER_EVENT = "server:update_finder";
 export const UPDATE_RESOURCES_EVENT = "server:update_resources";
 /** Reports a change of the Computer's skills. */
 export const UPDATE_SKILLS_EVENT = "server:update_skills";
+
+/** Replaces the devices of the Computer; an extension of this package. */
+export const UPDATE_DEVICES_EVENT = "server:update_devices";
 
 /** A member joined the office. */
 export const ENTER_OFFICE_NOTIFICATION = "notify:enter_office";
@@ -226,6 +236,11 @@ export interface ServerEvents {
   [UPDATE_SKILLS_EVENT]: {
     request: config.UpdateComputerConfigReq;
     answer: void;
+  };
+  /** Replaces the devices of the Computer; an extension of this package. */
+  [UPDATE_DEVICES_EVENT]: {
+    request: devices.UpdateDevicesReq;
+    answer: devices.UpdateDevicesRet;
   };
 }
 

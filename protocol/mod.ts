@@ -41,6 +41,7 @@ export {
   type Bound,
   CLIENT_EVENTS,
   type ClientEventSpec,
+  DEVICE_BOUNDS,
   isClientEvent,
   isNotification,
   isServerEvent,
@@ -77,6 +78,19 @@ export {
   type Role,
   type SessionInfo,
 } from "./payloads/offices.ts";
+
+// Approvals by a person's device.
+export {
+  DEVICE_BYTES,
+  type DeviceReq,
+  type DeviceRet,
+  type DeviceVerifier,
+  MAX_DEVICES,
+  parseDeviceReq,
+  parseDeviceRet,
+  type UpdateDevicesReq,
+  type UpdateDevicesRet,
+} from "./payloads/devices.ts";
 
 // Tools, their calls, and questions within a call.
 export {

@@ -98,6 +98,7 @@ export const PROFILES: Readonly<Record<ProtocolName, Profile>> = {
       events.COMPLETE_EVENT,
       events.GET_INSTRUCTIONS_EVENT,
       events.UPDATE_FINDER_EVENT,
+      events.UPDATE_DEVICES_EVENT,
       events.TOOL_CALL_PROGRESS_EVENT,
       events.TOOL_CALL_PROGRESS_NOTIFICATION,
     ],

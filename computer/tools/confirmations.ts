@@ -18,6 +18,22 @@ import {
 } from "../../protocol/mod.ts";
 import { waitedMeta } from "../../protocol/payloads/tool_result.ts";
 import { onAbort } from "../../shared/async.ts";
+import type { CallTime } from "../../shared/call_time.ts";
+import type { PermissionList } from "../rules/permissions.ts";
+import type { ShownRule } from "../rules/rules.ts";
+import {
+  type Confirm,
+  type Confirmed,
+  type ConfirmRequest,
+  toConfirmed,
+} from "./confirm.ts";
+
+export type {
+  Confirm,
+  ConfirmAnswer,
+  Confirmed,
+  ConfirmRequest,
+} from "./confirm.ts";
 
 /** A question to the user that is not answered yet. */
 interface Question {
@@ -29,11 +45,22 @@ interface Question {
 
 /** Asks for user confirmation of tool calls, and remembers "always" answers. */
 export class Confirmations {
-  readonly #confirm: Confirm | undefined;
+  #confirm: Confirm | undefined;
   readonly #place: () => string;
   /** Allowed tools by the configuration of their server: a replaced one may be another program. */
   readonly #always = new WeakMap<BaseMCPServerConfig, Set<string>>();
   readonly #open = new Set<Question>();
+
+  /** The permissions, for people. */
+  readonly permissions: PermissionList = {
+    list: () => [],
+    remove: () => false,
+  };
+
+  /** The rules, in the order in which they are applied. */
+  get rules(): readonly ShownRule[] {
+    return [];
+  }
 
   /**
    * @param confirm asks the user; without it, calls that need confirmation are refused
@@ -42,6 +69,11 @@ export class Confirmations {
   constructor(confirm: Confirm | undefined, place: () => string) {
     this.#confirm = confirm;
     this.#place = place;
+  }
+
+  /** Asks there where nobody could be asked before. */
+  askWith(confirm: Confirm): void {
+    this.#confirm ??= confirm;
   }
 
   /**
@@ -64,9 +96,9 @@ export class Confirmations {
     );
     if (decision.kind !== "ask") return decision;
     const ask = () => this.#ask(request, config, signal);
-    const answer = await waits.during("confirmation", ask);
+    const { answer } = await waits.during("confirmation", ask);
     if (answer === "always") this.#allow(config, tool);
-    if (answer === "always" || answer === "once") return { kind: "run" };
+    if (answer !== "no" && answer !== "mute") return { kind: "run" };
     return {
       kind: "refuse",
       code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
@@ -81,45 +113,54 @@ export class Confirmations {
     request: ConfirmRequest,
     config: BaseMCPServerConfig,
     signal: AbortSignal,
-  ): ConfirmAnswer | Promise<ConfirmAnswer> {
-    if (signal.aborted) return "no";
+  ): Confirmed | Promise<Confirmed> {
+    if (signal.aborted) return { answer: "no" };
     const withdrawn = new AbortController();
-    let answer: ConfirmAnswer | Promise<ConfirmAnswer>;
+    let answer: ReturnType<Confirm>;
     try {
       answer = this.#confirm?.(request, withdrawn.signal) ?? "no";
     } catch (error) {
       answer = Promise.reject(error);
     }
-    return typeof answer === "string"
-      ? answer
-      : this.#await(answer, { request, config, signal, withdrawn });
+    return answer instanceof Promise
+      ? this.#await(answer.then(toConfirmed), {
+        request,
+        config,
+        signal,
+        withdrawn,
+      })
+      : toConfirmed(answer);
   }
 
   /** Waits for the answer of a person, or to another question about the tool. */
   async #await(
-    answer: Promise<ConfirmAnswer>,
+    answer: Promise<Confirmed>,
     { request, config, signal, withdrawn }: {
       readonly request: ConfirmRequest;
       readonly config: BaseMCPServerConfig;
       readonly signal: AbortSignal;
       readonly withdrawn: AbortController;
     },
-  ): Promise<ConfirmAnswer> {
-    const settled = Promise.withResolvers<ConfirmAnswer>();
-    const end = (answer: ConfirmAnswer) => {
-      settled.resolve(answer);
-      withdrawn.abort();
+  ): Promise<Confirmed> {
+    const settled = Promise.withResolvers<Confirmed>();
+    const end = (confirmed: Confirmed, why: unknown) => {
+      settled.resolve(confirmed);
+      withdrawn.abort(why);
     };
     const { tool, name } = request;
-    const question = { config, tool, allow: () => end("once") };
-    const off = onAbort(signal, () => end("no"));
+    const question = {
+      config,
+      tool,
+      allow: () => end({ answer: "once" }, ALLOWED),
+    };
+    const off = onAbort(signal, () => end({ answer: "no" }, signal.reason));
     this.#open.add(question);
     try {
       return await Promise.race([settled.promise, answer]);
     } catch (error) {
       const properties = { tool: name, reason: reasonOf(error) };
       log.warn("Cannot ask whether {tool} may run: {reason}", properties);
-      return "no";
+      return { answer: "no" };
     } finally {
       this.#open.delete(question);
       off();
@@ -137,38 +178,7 @@ export class Confirmations {
   }
 }
 
-/** A tool call that needs user confirmation. */
-export interface ConfirmRequest {
-  /** The calling Agent; `operator` where an operator of the Server calls. */
-  readonly agent: string;
-  /** The operator, where one calls. */
-  readonly operator?: string;
-  /** The name of the MCP server that has the tool. */
-  readonly server: string;
-  /** The server's `bundle_id`, where it is not the name; another one may have the same name. */
-  readonly bundleId?: string;
-  /** The tool's original name. */
-  readonly tool: string;
-  /** The name that the Agent used: its alias, or the original name. */
-  readonly name: string;
-  /** The arguments. */
-  readonly params: Record<string, unknown>;
-}
-
-/** `always` allows all calls of the tool, by any Agent, until its MCP server is replaced or the Computer closes. */
-export type ConfirmAnswer = "once" | "always" | "no";
-
-/**
- * Asks whether a tool may run (protocol §7).
- *
- * An error counts as "no". Several questions may be open at once.
- *
- * @param signal withdraws the question: the call was cancelled, timed out, or decided by another answer
- */
-export type Confirm = (
-  request: ConfirmRequest,
-  signal: AbortSignal,
-) => ConfirmAnswer | Promise<ConfirmAnswer>;
+const ALLOWED = "allowed by the answer to another question";
 
 /** Whether a call may run, must be confirmed by the user, or is refused. */
 type ConfirmDecision =
@@ -209,13 +219,19 @@ const GRACE_MS = 50;
 export class CallWaits {
   readonly #report: (waiting: Waiting | null) => void;
   readonly #open: Waiting[] = [];
+  readonly #time: CallTime;
   #reported: Waiting | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isEnded = false;
 
-  constructor(report: (waiting: Waiting | null) => void) {
+  /** @param time of the call, which stands still while a person is asked to confirm it */
+  constructor(report: (waiting: Waiting | null) => void, time: CallTime) {
     this.#report = report;
+    this.#time = time;
   }
+
+  /** How long an answer after the timeout counts for the same call, repeated; 0 for not at all. */
+  lateMs = 0;
 
   /** The reason why the call waits now. */
   get current(): Waiting | undefined {
@@ -245,6 +261,7 @@ export class CallWaits {
   #changed(): void {
     if (this.#isEnded) return;
     const { current } = this;
+    this.#time.confirms(current === "confirmation");
     if (current === undefined || current === this.#reported) this.#send();
     else this.#timer ??= setTimeout(() => this.#send(), GRACE_MS);
   }

@@ -19,7 +19,9 @@ import {
   withResultMeta,
 } from "../../protocol/mod.ts";
 import { operatorOf, waitingText } from "../../protocol/payloads/tools.ts";
+import { LIMITS } from "../../shared/approvals/question.ts";
 import { onAbort } from "../../shared/async.ts";
+import { CallTime, timesOf } from "../../shared/call_time.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
 import type { BlobStore } from "../blobs/store.ts";
 import type { McpHost } from "../host/host.ts";
@@ -31,7 +33,12 @@ import { hideSecrets } from "../util/secrets.ts";
 import { reasonOf } from "../util/values.ts";
 import { transformResult } from "../util/vrl.ts";
 import { callFailure, refused } from "./call_failure.ts";
-import { CallWaits, type Confirm, Confirmations } from "./confirmations.ts";
+import {
+  CallWaits,
+  type Confirm,
+  Confirmations,
+  type ConfirmRequest,
+} from "./confirmations.ts";
 import {
   type AskedRequest,
   type Dialogue,
@@ -84,12 +91,16 @@ interface RunningCall {
   readonly waits: CallWaits;
   /** Explains why no answer came, from when its MCP server gets the call. */
   readonly silence: { explain: () => string };
+  /** What is left of its time. */
+  readonly time: CallTime;
   /** Answers the questions of the MCP server; absent where the person at this Computer does. */
   readonly answer?: AnswerQuestion;
 }
 
 /** The tool calls of a Computer, with what belongs to one office: must be cleared when it leaves. */
 export class ToolCalls {
+  /** Decides whether a call may run. */
+  readonly confirmations: Confirmations;
   /** Answers questions of MCP servers. */
   readonly elicitations: Elicitations;
   /** Passes questions on to Agents that accept them. */
@@ -100,7 +111,6 @@ export class ToolCalls {
   readonly #events: Emitter<ComputerEvents>;
   readonly #options: ToolCallsOptions;
   readonly #table = new CallTable();
-  readonly #confirmations: Confirmations;
   readonly #deadlines = new Deadlines(true);
   readonly #throttle = new ProgressThrottle();
 
@@ -112,7 +122,7 @@ export class ToolCalls {
     this.#host = host;
     this.#events = events;
     this.#options = options;
-    this.#confirmations = new Confirmations(options.confirm, options.place);
+    this.confirmations = new Confirmations(options.confirm, options.place);
     this.elicitations = new Elicitations(options.elicit);
   }
 
@@ -194,14 +204,22 @@ export class ToolCalls {
       done = progress.progress;
       throttle.report(progress);
     });
+    const { timeout, confirmation_timeout } = call.request;
+    const time = new CallTime(timesOf(timeout, confirmation_timeout));
     const waits = new CallWaits((waiting) => {
       this.#events.emit("callWaiting", { ...started, waiting });
       const message = waiting && waitingText(waiting, this.#options.place());
       report({ progress: done, ...(message && { message }), waiting });
-    });
+    }, time);
     try {
       const silence = { explain: () => "" };
-      result = await this.#begin({ ...call, onProgress, waits, silence });
+      result = await this.#begin({
+        ...call,
+        onProgress,
+        waits,
+        silence,
+        time,
+      });
     } finally {
       waits.end();
       throttle?.end(!call.signal.aborted); // before the answer, which is the last word
@@ -257,7 +275,7 @@ export class ToolCalls {
 
   /** Waits for the result of `work`; on timeout or abort, ends before it does. */
   async #untilEnd(
-    { request: { timeout }, signal, waits, silence }: RunningCall,
+    { signal, waits, silence, time }: RunningCall,
     work: (signal: AbortSignal) => Promise<CallToolResult>,
   ): Promise<CallToolResult> {
     const early = Promise.withResolvers<CallToolResult>();
@@ -268,21 +286,28 @@ export class ToolCalls {
     };
     const wait = (): Wait | undefined => {
       const waiting = waits.current;
-      return waiting && { waiting, computer: this.#options.place() };
+      const { lateMs } = waits;
+      return waiting && {
+        waiting,
+        computer: this.#options.place(),
+        ...(waiting === "confirmation" && lateMs > 0 && { lateMs }),
+      };
     };
     const now = performance.now();
-    const deadline: Deadline = {
-      due: now + timeout * 1000,
-      expire: () =>
-        end(
-          timeoutResult(timeout, wait(), hideSecrets(silence.explain())),
-          "timeout",
-        ),
+    const deadline: Deadline & { due: number } = {
+      due: now + time.leftMs,
+      expire: () => {
+        const silent = hideSecrets(silence.explain());
+        const result = timeoutResult(time.limitMs / 1000, wait(), silent);
+        end(result, "timeout");
+      },
     };
     this.#deadlines.add(deadline, now);
+    time.changed = () => this.#deadlines.move(deadline, time.leftMs);
     const off = onAbort(signal, () => {
       if (signal.reason === "timeout") silence.explain(); // to the log alone
-      end(abortedResult(signal.reason, wait()), "cancelled");
+      const why = signal.reason === "timeout" ? "timeout" : "cancelled";
+      end(abortedResult(signal.reason, wait()), why);
     });
     try {
       // The MCP SDK reports every abort as a timeout; only here is it known why the call ended.
@@ -306,8 +331,21 @@ export class ToolCalls {
       ...(bundleId !== server && { bundleId }),
       ...call.caller,
     };
-    const request = { ...asking, tool, name, params };
-    const decision = await this.#confirmations.decide(request, config, call);
+    const request: ConfirmRequest = {
+      ...asking,
+      tool,
+      name,
+      params,
+      definition: "",
+      rule: { id: "default", text: "a person is asked about every other call" },
+      every: false,
+      rulesVersion: "",
+      options: [],
+      leftMs: call.time.confirmLeftMs,
+      late: () => {},
+      expectLate: () => call.waits.lateMs = LIMITS.lateMs,
+    };
+    const decision = await this.confirmations.decide(request, config, call);
     if (decision.kind === "refuse") return refused(decision);
     const failure = (error?: unknown) =>
       callFailure(name, this.#host.server(bundleId)?.view ?? view, error);

@@ -5,6 +5,7 @@
  */
 import * as z from "../validation.ts";
 import { toErrorPayload } from "../errors.ts";
+import { devices, type DeviceVerifier } from "./devices.ts";
 import type { AgentCallData } from "./tools.ts";
 
 /** The role of a member of an office (protocol §1). */
@@ -18,6 +19,8 @@ export interface EnterOfficeReq {
   name: string;
   /** The office, which its first member creates. No control characters. */
   office_id: string;
+  /** The devices of a Computer by which a person approves calls; an extension of this package (protocol §17). */
+  devices?: DeviceVerifier[];
 }
 
 /** Requests to leave an office (protocol §4, §5). */
@@ -100,6 +103,7 @@ export const parseEnterOfficeReq = z.parser(z.looseObject({
   role,
   name: z.officeIdentifier,
   office_id: z.officeIdentifier,
+  devices: z.exactOptional(devices),
 }));
 /** Parses a {@linkcode LeaveOfficeReq}. */
 export const parseLeaveOfficeReq = z.parser(z.looseObject({

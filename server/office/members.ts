@@ -23,6 +23,7 @@ import {
   TOOL_CALL_PROGRESS_EVENT,
   TOOL_CALL_PROGRESS_NOTIFICATION,
   type ToolCallCancel,
+  UPDATE_DEVICES_EVENT,
   UPDATE_RESOURCES_EVENT,
 } from "../../protocol/mod.ts";
 import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
@@ -37,7 +38,7 @@ import {
 import { copyOf } from "../../shared/bytes.ts";
 import { errorPayloadOf, Payload } from "../shared/payload.ts";
 import { restrictsNames } from "../shared/identity.ts";
-import { log, short } from "../shared/log.ts";
+import { log, quote, short } from "../shared/log.ts";
 import {
   type Call,
   endOfCancelled,
@@ -133,6 +134,10 @@ export function refuseOutsider(
   else SERVER_EVENTS[event].parseRequest(payload.parse());
   throw error;
 }
+
+/** The error for an event that the Server does not have. */
+export const unknownEvent = (name: string): ProtocolError =>
+  new ProtocolError(ErrorCode.BAD_REQUEST, `Unknown event ${quote(name)}`);
 
 /** The error for a client that is in no office, or no longer in one. */
 export const notInOffice = (): ProtocolError =>
@@ -257,6 +262,8 @@ export class Member implements Seat, Seated {
         return Payload.of(this.#list(payload.parse()));
       case CANCEL_TOOL_CALL_EVENT:
         return this.#cancel(payload.parse());
+      case UPDATE_DEVICES_EVENT:
+        throw unknownEvent(event);
       case TOOL_CALL_PROGRESS_EVENT:
         return this.#progress(payload);
       default: { // a Computer reports a change
@@ -318,6 +325,10 @@ export class Member implements Seat, Seated {
     );
     if (call === undefined) return;
     if (waiting !== undefined) {
+      // A Computer may report the same again: the person is asked since the first time.
+      if (waiting !== null && waiting !== call.waiting) {
+        call.waitingSince = this.home.parts.clock.now();
+      }
       call.waiting = waiting ?? undefined;
       this.home.parts.waits(call, waiting);
     }

@@ -25,7 +25,7 @@ import {
 } from "../../protocol/payloads/offices.ts";
 import { MAX_MEMBERS, REQUEST_BOUNDS } from "../../protocol/event_table.ts";
 import { errorAnswer, type Payload, shuttingDown } from "../shared/payload.ts";
-import { log, quote, short } from "../shared/log.ts";
+import { log, short } from "../shared/log.ts";
 import { checkIdentity, type MemberSeat } from "../shared/identity.ts";
 import {
   type Ack,
@@ -39,7 +39,7 @@ import {
   type WantedSeat,
 } from "./peer.ts";
 import { type Excess, excessOf } from "./call.ts";
-import { refuseOutsider } from "./members.ts";
+import { refuseOutsider, unknownEvent } from "./members.ts";
 
 /** An event that a client may send. */
 type AnyEvent = ClientEvent | ServerEvent;
@@ -194,8 +194,7 @@ export class OfficeClient {
       return ack?.([]);
     }
     this.#parts.unknownEvent(this.#peer, name);
-    const problem = `Unknown event ${quote(name)}`;
-    ack?.(errorAnswer(new ProtocolError(ErrorCode.BAD_REQUEST, problem)));
+    ack?.(errorAnswer(unknownEvent(name)));
   }
 
   // ---------------------------------------------------------------- joining and leaving (protocol §5)

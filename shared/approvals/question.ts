@@ -50,7 +50,10 @@ export interface Question {
   /** The version of the rules. */
   readonly rules: string;
   readonly options: readonly QuestionOption[];
+  /** What the tool runs with; none in a question that is too large. */
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** How many bytes of arguments were left out: such a question can be refused alone. */
+  readonly omitted?: number;
   /** What a file has now, where a rule names its arguments. */
   readonly diff?: {
     /** The argument with the new content. */
@@ -74,9 +77,10 @@ export interface OpenQuestion {
 export interface EndedQuestion {
   /** The SHA-256 of its text, in base64url. */
   readonly hash: string;
-  /** Where it was answered, such as `terminal`, or why it ended. */
+  /** Which device answered it, or why it ended, such as `answered at the terminal`. */
   readonly by: string;
-  readonly answer: OptionId;
+  /** The answer of a device; absent where it ended otherwise. */
+  readonly answer?: OptionId;
 }
 
 /** The payloads by kind; bytes are base64url. */
@@ -153,8 +157,8 @@ export const LIMITS = {
   /** Of a request, and of an answer, in bytes. */
   requestBytes: 65_536,
   answerBytes: 524_288,
-  /** Of a question that can be allowed, in bytes. */
-  questionBytes: 262_144,
+  /** Of a question that can be allowed, in bytes within a message, which must fit with what else it has. */
+  questionBytes: 245_760,
   openPerAgent: 5,
   open: 20,
   waitMs: 25_000,

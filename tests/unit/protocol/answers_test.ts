@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ProtocolError } from "../../../protocol/errors.ts";
+import { parseDeviceRet } from "../../../protocol/payloads/devices.ts";
 import { CLIENT_EVENTS, SERVER_EVENTS } from "../../../protocol/event_table.ts";
 import {
   type ContentBlock,
@@ -359,6 +360,23 @@ const ANSWERS: Readonly<Record<string, Description>> = {
       [{ landing_path: 1 }, "landing_path"],
     ],
   },
+  "server:update_devices": {
+    base: { devices: 0 },
+    good: [{ devices: 9 }, { host: "approve.example.com" }],
+    bad: [[{ devices: -1 }, "devices"], [{ devices: undefined }, "devices"], [
+      { host: null },
+      "host",
+    ]],
+  },
+  "client:device": {
+    base: { body: "", req_id: "1" },
+    good: [{ body: "AAAA" }, { body: "A+/=" }, { body: "A".repeat(699_052) }],
+    bad: [
+      ...[undefined, null, 1, "A", "AA-_", "A===", "AA\n=", "A".repeat(699_056)]
+        .map((body): [object, string] => [{ body }, "body"]),
+      [{ req_id: undefined }, "req_id"],
+    ],
+  },
   "server:list_room": {
     base: { sessions: [], req_id: "1" },
     good: [
@@ -420,6 +438,8 @@ const PARSERS: Readonly<Record<string, Parser<object>>> = {
       .map(([event, { parseAnswer }]) => [event, parseAnswer]),
   ),
   "server:list_room": parseListRoomRet,
+  "server:update_devices": SERVER_EVENTS["server:update_devices"].parseAnswer,
+  "client:device": parseDeviceRet,
   "a document": parseDPEDocument,
   "a page": parseDPEPage,
 };
@@ -438,7 +458,7 @@ Deno.test("every answer of the table has a description here, and the reverse", (
   const answered = Object.entries(SERVER_EVENTS)
     .filter(([, { parseAnswer }]) => parseAnswer !== undefined)
     .map(([event]) => event);
-  assertEquals(answered, ["server:list_room"]);
+  assertEquals(answered, ["server:list_room", "server:update_devices"]);
 });
 
 Deno.test("answer validators let good answers pass as they are, unknown fields included", () => {

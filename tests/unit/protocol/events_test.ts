@@ -34,7 +34,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
     ...["get_blob", "put_blob"],
   ],
   server: [
-    ...["join_office", "leave_office", "list_room"],
+    ...["join_office", "leave_office", "list_room", "update_devices"],
     ...UPDATES,
     ...TOOL_CALLS,
   ],
@@ -54,9 +54,10 @@ Deno.test("the event constants are those of the seeds' tables, no more and no le
   };
   const exported = Object.entries(events)
     .filter(([name]) => /_(EVENT|NOTIFICATION)$/.test(name));
+  const all = [...ALL, "client:device"]; // of no client, and in no table
   assertEquals<unknown>(
     Object.fromEntries(exported),
-    Object.fromEntries(ALL.map((event) => [constantOf(event), event])),
+    Object.fromEntries(all.map((event) => [constantOf(event), event])),
   );
 });
 
@@ -91,6 +92,7 @@ Deno.test("SERVER_EVENTS says who may send, how it is answered, and which notifi
     "server:tool_call_progress computer none ",
     "server:update_config computer none notify:update_config",
     "server:update_desktop computer none notify:update_desktop",
+    "server:update_devices computer answer ",
     "server:update_finder computer none notify:update_finder",
     "server:update_resources computer none notify:update_resources",
     "server:update_skills computer none notify:update_skills",
@@ -102,7 +104,7 @@ Deno.test("isClientEvent(), isServerEvent() and isNotification() know the tables
   const unknown = [
     ...["", "client:", "client:later", "server:later", "notify:later"],
     ...["toString", "constructor", "__proto__", "hasOwnProperty"],
-    ...["CLIENT:TOOL_CALL", " client:tool_call"],
+    ...["CLIENT:TOOL_CALL", " client:tool_call", "client:device"],
   ];
   for (const name of [...ALL, ...unknown]) {
     const prefix = ALL.includes(name) ? name.split(":")[0] : undefined;

@@ -77,7 +77,12 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
     eof: "flag",
     blob: "text",
   },
-  "server:join_office": { role: "role", name: "office", office_id: "office" },
+  "server:join_office": {
+    role: "role",
+    name: "office",
+    office_id: "office",
+    devices: "devices?",
+  },
   "server:leave_office": { office_id: "office" },
   "server:list_room": { ...call, office_id: "office" },
   "server:tool_call_cancel": call,
@@ -97,6 +102,7 @@ const REQUESTS: Readonly<Record<string, Fields>> = {
     mcp_server: "identifier?",
     uri: "text?",
   },
+  "server:update_devices": { ...update, devices: "devices" },
 };
 
 const PARSERS: Readonly<Record<string, Parser<object>>> = Object.fromEntries(
@@ -121,6 +127,8 @@ const NO_MEMBER = [...NO_IDENTIFIER, ...LONE];
 const NO_INTEGER = [
   ...[null, undefined, "3", "", 1.5, NaN, Infinity, 2 ** 53, true, [3], {}, 3n],
 ];
+
+const DEVICE = { id: "x".repeat(64), verifier: "A".repeat(43) };
 
 const GOOD = {
   identifier: ["x", "x".repeat(256), LONGEST, "a\nb", "\u0000", "名", ...LONE],
@@ -148,6 +156,7 @@ const GOOD = {
   argument: [{ name: "a", value: "" }, { name: "", value: "b", later: 1 }],
   context: [{}, { arguments: {} }, { arguments: { a: "b" }, later: 1 }],
   integer: [0, -1, 2 ** 53 - 1],
+  devices: [[], Array(9).fill(DEVICE), [{ id: "-", verifier: "_".repeat(43) }]],
 } as const;
 
 const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
@@ -178,6 +187,14 @@ const BAD: Readonly<Record<Kind, readonly unknown[]>> = {
   }],
   context: [null, undefined, "a", [], { arguments: { a: 1 } }],
   integer: NO_INTEGER,
+  devices: [
+    ...[null, undefined, "a", 1, {}, [null], [{}], [["a"]]],
+    [Array(10).fill(DEVICE)],
+    ...["", "x".repeat(65), "a b", "é", 1].map((id) => [{ ...DEVICE, id }]),
+    ...["", "A".repeat(42), "A".repeat(44), `${"A".repeat(42)}=`, 1].map(
+      (verifier) => [{ ...DEVICE, verifier }],
+    ),
+  ],
   cursor: NO_TEXT.filter((value) => value !== null),
   words: [null, undefined, "a", 1, [], { a: 1 }, { a: null }, { a: ["b"] }],
 };
@@ -320,7 +337,7 @@ Deno.test("a hostile payload with a million failing items costs one short answer
 Deno.test("validators of fire-and-forget updates and cancels are those of their notifications", () => {
   for (const event of Object.keys(REQUESTS)) {
     const name = event.replace("server:", "notify:");
-    if (!/update_|cancel|progress/.test(event)) continue;
+    if (!/update_(?!devices)|cancel|progress/.test(event)) continue;
     const parse: Parser<object> = NOTIFICATIONS[
       name as keyof typeof NOTIFICATIONS
     ];

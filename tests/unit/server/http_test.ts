@@ -294,6 +294,7 @@ Deno.test("eventOf() lacks in profile 0.1 exactly what came with 0.2 and later (
       ..."client:complete client:get_instructions".split(" "),
       ..."server:tool_call_progress server:update_finder".split(" "),
       ..."server:update_skills server:update_resources".split(" "),
+      "server:update_devices",
     ],
   );
 });

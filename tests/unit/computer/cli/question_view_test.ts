@@ -24,21 +24,18 @@ import {
   UNREAD,
   viewQuestion,
 } from "../../../../computer/cli/question_view.ts";
-import type { ConfirmRequest } from "../../../../computer/tools/confirmations.ts";
+import type {
+  ConfirmAnswer,
+  ConfirmRequest,
+} from "../../../../computer/tools/confirmations.ts";
 import { readFields } from "../../../../computer/tools/form.ts";
 import { textWidth } from "../../../../cli/terminal_text.ts";
 import { nameText, quoted } from "../../../../shared/shown_text.ts";
+import { confirmRequest } from "../../../support/computer/confirm_request.ts";
 import { steps } from "../../../support/texts/steps.ts";
 import { hostileText } from "../../../support/texts/hostile_text.ts";
 
-const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest => ({
-  agent: "planner",
-  server: "files",
-  tool: "write_file",
-  name: over.tool ?? "write_file",
-  params: {},
-  ...over,
-});
+const request = confirmRequest;
 
 /** What a terminal of 80 × 24 has for a question: a margin of two columns, and rows for the answers. */
 const USUAL = { columns: 77, rows: 18 };
@@ -163,7 +160,7 @@ const hostileCall = fc.record({
   tool: hostileText(6),
   name: hostileText(6),
   params: hostileParams,
-}).map((call) => ({ ...call, params: { ...call.params } }));
+}).map((call) => confirmRequest({ ...call, params: { ...call.params } }));
 
 const sizes = fc.array(
   fc.record({
@@ -216,7 +213,7 @@ Deno.test("no key chooses a yes before all of the question was shown", () => {
   fc.assert(
     fc.property(hostileCall, sizes, keys, (call, sizes, keys) => {
       const text = describeCall(call);
-      let state: { selected: "once" | "always" | "no"; reading: Reading } = {
+      let state: { selected: ConfirmAnswer; reading: Reading } = {
         selected: "no",
         reading: UNREAD,
       };

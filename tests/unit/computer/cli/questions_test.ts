@@ -22,15 +22,11 @@ import {
   viewQuestion,
 } from "../../../../computer/cli/question_view.ts";
 import { Screen, type View } from "../../../../computer/cli/screen.ts";
+import { confirmRequest } from "../../../support/computer/confirm_request.ts";
 import { terminalQuestions } from "../../../../computer/cli/terminal_questions.ts";
 
-const request = (tool = "write_file"): ConfirmRequest => ({
-  agent: "planner",
-  server: "files",
-  tool,
-  name: tool,
-  params: { path: "a.txt" },
-});
+const request = (tool = "write_file"): ConfirmRequest =>
+  confirmRequest({ tool, params: { path: "a.txt" } });
 
 const never = new AbortController().signal;
 

@@ -25,16 +25,11 @@ import {
   parseMCPServerConfig,
   type ToolProgress,
 } from "../../../../protocol/mod.ts";
+import { confirmRequest } from "../../../support/computer/confirm_request.ts";
 import { TestClock } from "../../../support/clock.ts";
 
-const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest => ({
-  agent: "planner",
-  server: "files",
-  tool: "write_file",
-  name: "write_file",
-  params: { path: "a.txt" },
-  ...over,
-});
+const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest =>
+  confirmRequest({ params: { path: "a.txt" }, ...over });
 
 const config = (tool_meta: Record<string, unknown> = {}) =>
   parseMCPServerConfig({

@@ -13,7 +13,7 @@ import { Payload } from "../../../../server/shared/payload.ts";
 import { ANY_REQUEST } from "../../../support/any_request.ts";
 import { plainOffices } from "../../../support/server/plain_offices.ts";
 
-const REQUEST = { ...ANY_REQUEST, office_id: "north" };
+const REQUEST = { ...ANY_REQUEST, office_id: "north", devices: [] };
 const codeOf = (acks: unknown[][]) => Object(acks[0]?.[0]).code;
 
 const UPDATES = Object.entries(SERVER_EVENTS).flatMap(
@@ -166,7 +166,7 @@ Deno.test("only members act: every event of a client that never joined, or left,
     ...Object.entries(SERVER_EVENTS).filter(([, { ack }]) => ack !== "office")
       .map(([event]) => event),
   ];
-  assertEquals(events.length, 26);
+  assertEquals(events.length, 27);
   for (const event of events) {
     for (const client of [agent, computer, plain.connect()]) {
       assertEquals(codeOf(client.send(event, REQUEST)), 4103, event);
