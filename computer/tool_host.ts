@@ -256,8 +256,13 @@ export class ToolHost implements AsyncDisposable {
    * MCP server runs.
    */
   async start(): Promise<void> {
-    const { hosting, blobs, skills } = this.#parts;
-    await Promise.all([hosting.start(), blobs.start(), skills.start()]);
+    const { hosting, blobs, skills, calls } = this.#parts;
+    await Promise.all([
+      hosting.start(),
+      blobs.start(),
+      skills.start(),
+      calls.confirmations.ready(),
+    ]);
   }
 
   /** Lists the tools that can be called right now. */
