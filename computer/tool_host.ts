@@ -191,6 +191,16 @@ export class ToolHost implements AsyncDisposable {
       resolver: undefined,
       office: undefined,
     };
+    this.#announce(changed, configChanged);
+  }
+
+  /** Announces changes of the MCP servers, to the office and to listeners. */
+  #announce(
+    changed: (...what: ServerEvent[]) => void,
+    configChanged: () => void,
+  ): void {
+    const { events, hosting: { host } } = this.#parts;
+    const office = () => this.#parts.office;
     const starting = new Set<string>();
     host.on("serverState", (status) => {
       if (status.state === "starting") starting.add(status.bundleId);

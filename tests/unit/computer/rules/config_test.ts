@@ -2,7 +2,12 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { parseComputerConfig } from "../../../../computer/config/parse_config.ts";
 import { readConfigText } from "../../../../computer/config/load_config.ts";
 import { requireValid } from "../../../../computer/config/parse_config.ts";
-import { type Rule, SmcpComputer, ToolHost } from "../../../../computer/mod.ts";
+import {
+  type Rule,
+  SmcpComputer,
+  ToolHost,
+  type ToolHostOptions,
+} from "../../../../computer/mod.ts";
 
 const withRules = (rules: unknown) => ({ servers: {}, rules });
 
@@ -153,8 +158,9 @@ Deno.test("programs give rules as an option, which is checked as in a file", asy
     Error,
     'options: rules.0: an "allow" names the arguments',
   );
+  const misspelled: object = { servers: {}, rule: [] };
   assertThrows(
-    () => new ToolHost({ servers: {}, ...{ rule: [] } }),
+    () => new ToolHost(misspelled as ToolHostOptions),
     TypeError,
     "rules",
   );

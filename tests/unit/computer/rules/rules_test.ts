@@ -77,7 +77,7 @@ const rule: fc.Arbitrary<Rule> = fc.record({
   any: fc.constant(true as const),
 }, { requiredKeys: ["then"], noNullPrototype: true }).map((rule) => {
   // As in a configuration without mistakes.
-  const { others, any, when, ...rest } = rule;
+  const { others, any: _, when, ...rest } = rule;
   if (rule.then !== "allow") return { ...rest, ...(when && { when }) };
   if (when === undefined) return { ...rest, any: true as const };
   return { ...rest, when, ...(others && { others }) };
