@@ -6,7 +6,7 @@
  */
 import { withTimeout } from "../../shared/async.ts";
 import { isLoopbackName } from "../../shared/loopback.ts";
-import type { WakeChannel } from "./waker.ts";
+import { type WakeChannel, wakeSentence } from "./waker.ts";
 
 /** How long a service may take. */
 const POST_MS = 10_000;
@@ -59,7 +59,7 @@ export class NotifyChannel implements WakeChannel {
   async wake(): Promise<void> {
     const { url, name, page, fetch = globalThis.fetch } = this.#options;
     const address = withoutFragment(page?.());
-    const sentence = `${name}: a tool call waits for your answer`;
+    const sentence = wakeSentence(name);
     const { href, authorization } = withoutCredentials(url);
     const status = await post(new URL(href), {
       headers: {

@@ -24,7 +24,7 @@ import {
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import { post } from "./notify.ts";
-import type { WakeChannel } from "./waker.ts";
+import { type WakeChannel, wakeSentence } from "./waker.ts";
 
 const { subtle } = globalThis.crypto;
 
@@ -158,9 +158,9 @@ export class PushChannel implements WakeChannel {
   }
 }
 
-/** Returns the payload: JSON with the Computer's name, from which the page makes its fixed sentence. */
+/** Returns the payload, which the page shows as a notification. */
 const wakePayload = (name: string): Bytes =>
-  utf8(JSON.stringify({ name: name.slice(0, LIMITS.label) }));
+  utf8(wakeSentence(name.slice(0, LIMITS.label)));
 
 /** The sender's part of a message that is otherwise random; for test vectors alone. */
 interface PushSecrets {
