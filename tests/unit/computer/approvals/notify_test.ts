@@ -2,8 +2,8 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   NotifyChannel,
   type NotifyOptions,
-  readNotifyUrl,
 } from "../../../../computer/approvals/notify.ts";
+import { readNotifyUrl } from "../../../../computer/approvals/wake_addresses.ts";
 import { shortenTimers } from "../../../support/timers.ts";
 
 /** A service on loopback that keeps what it gets. */

@@ -11,11 +11,14 @@ import webPush from "web-push";
 import {
   checkSubscription,
   encryptPush,
-  isPushAddress,
   PushChannel,
   type PushOptions,
   vapidHeader,
 } from "../../../../computer/approvals/push.ts";
+import {
+  isPushAddress,
+  readPushHost,
+} from "../../../../computer/approvals/wake_addresses.ts";
 import {
   fromBase64url,
   randomBytes,
@@ -284,6 +287,29 @@ Deno.test("isPushAddress() takes the push services of browsers, and hosts that t
   }
   assert(!isPushAddress("https://push.example.com:8443/x", hosts));
   assert(!isPushAddress("https://local.example/x", hosts));
+});
+
+Deno.test("readPushHost() takes a host with or without a port, and nothing else", () => {
+  const right = [
+    "push.example.com",
+    "push.example.com:8443",
+    "*.push.example.com",
+    "10.0.0.1",
+  ];
+  for (const host of right) assertEquals(readPushHost(host), host);
+  assertEquals(readPushHost("Push.Example.com"), "push.example.com");
+  const wrong = [
+    "",
+    "https://push.example.com",
+    "push.example.com/",
+    "push.example.com:443",
+    "me@push.example.com",
+    "push.example.com:x",
+    "a b",
+  ];
+  for (const host of wrong) {
+    assertThrows(() => readPushHost(host), TypeError, "Expected a host", host);
+  }
 });
 
 Deno.test("404 and 410 forget a subscription; other failures are logged without its address", async () => {
