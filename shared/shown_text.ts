@@ -120,6 +120,17 @@ export const quoted = (text: string, breaks = false): string => {
   return `"${inner}"`;
 };
 
+/**
+ * Shows one text of others in a frame of its own, where lines stay lines: as {@linkcode quoted}, without
+ * the quotes and escapes; a tab is an arrow.
+ */
+export const framedText = (text: string): string =>
+  spell(text, {
+    of: (c) => c === "\t" ? "⇥" : '\n"\\'.includes(c) ? c : undefined,
+    countsRuns: true,
+    afterBreaks: "\n",
+  });
+
 /** A name that stands in a sentence of ours: as it is if it can only be a name, otherwise in quotes. */
 export const nameText = (name: string): string =>
   BARE_NAME.test(name) && plainText(name) === name ? name : quoted(name);

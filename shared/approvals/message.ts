@@ -32,7 +32,11 @@ import {
 
 const { subtle } = globalThis.crypto;
 
-const SIGNING: EcKeyImportParams = { name: "ECDSA", namedCurve: "P-256" };
+/** The algorithm of the keys that sign. */
+export const SIGNING: EcKeyImportParams = {
+  name: "ECDSA",
+  namedCurve: "P-256",
+};
 const ECDSA: EcdsaParams = { name: "ECDSA", hash: "SHA-256" };
 
 /** The version of all messages. */

@@ -157,8 +157,8 @@ export const LIMITS = {
   /** Of a request, and of an answer, in bytes. */
   requestBytes: 65_536,
   answerBytes: 524_288,
-  /** Of a question that can be allowed, in bytes. */
-  questionBytes: 262_144,
+  /** Of a question that can be allowed, in bytes within a message, which must fit with what else it has. */
+  questionBytes: 245_760,
   openPerAgent: 5,
   open: 20,
   waitMs: 25_000,

@@ -1,3 +1,9 @@
-import { ASSETS_MODULE, assetsModule } from "./assets.ts";
+import {
+  APPROVE_MODULE,
+  approveModule,
+  ASSETS_MODULE,
+  assetsModule,
+} from "./assets.ts";
 
 await Deno.writeTextFile(ASSETS_MODULE, await assetsModule());
+await Deno.writeTextFile(APPROVE_MODULE, await approveModule());

@@ -1,0 +1,275 @@
+/**
+ * The file of keys of one Computer, which only its owner can read: the Computer's private keys, what is
+ * needed to let its devices in and to verify them, and the permissions that hold beyond a restart.
+ *
+ * It is read once, and locked until the Computer ends: two Computers would undo each other's changes, and
+ * a file that is edited meanwhile must not let a device in. Each change replaces the whole file. One that
+ * cannot be read is an error, and stays as it is.
+ *
+ * @module
+ */
+import * as fs from "node:fs/promises";
+import { dirname } from "node:path";
+import process from "node:process";
+import { isRecord } from "../../protocol/names.ts";
+import { SEALING } from "../../shared/approvals/hpke.ts";
+import {
+  computerId,
+  type Keys,
+  newKeys,
+  publicKeys,
+  readMessage,
+  type Self,
+  SIGNING,
+  writeMessage,
+} from "../../shared/approvals/message.ts";
+import { LIMITS } from "../../shared/approvals/question.ts";
+import { queue } from "../../shared/async.ts";
+import { replaceFile } from "../../shared/bytes.ts";
+import { type LockTimes, withFileLock } from "../../shared/file_lock.ts";
+import { reasonOf } from "../util/values.ts";
+import { type SavedDevice, savedDevices, savedPermissions } from "./saved.ts";
+import type { Permission } from "../rules/permissions.ts";
+
+const { subtle } = globalThis.crypto;
+
+/** The version of the file's form. */
+const FORM = 1;
+const PRIVATE_MODE = 0o600;
+
+/** A lock that a process left behind is taken over after about 5 s. */
+const LOCK_TIMES: LockTimes = {
+  touchMs: 1_000,
+  lookMs: 25,
+  staleLooks: 200,
+  waitMs: 8_000,
+};
+
+/** What is in the file, but the Computer's keys, which never change. */
+export interface Saved {
+  readonly devices: readonly SavedDevice[];
+  readonly permissions: readonly Permission[];
+}
+
+/** The file of keys of a running Computer. */
+export class KeyFile {
+  /** The Computer's id and keys. */
+  readonly self: Self;
+  readonly #path: string;
+  readonly #keys: unknown;
+  readonly #unlock: () => Promise<void>;
+  #saved: Saved;
+  /** Writes follow each other, so that the last state stays. */
+  readonly #inTurn = queue();
+
+  private constructor(
+    path: string,
+    { self, keys, saved }: Content,
+    unlock: () => Promise<void>,
+  ) {
+    this.#path = path;
+    this.self = self;
+    this.#keys = keys;
+    this.#saved = saved;
+    this.#unlock = unlock;
+  }
+
+  /**
+   * Reads and locks a file; one that does not exist has new keys, and is written by the first change.
+   *
+   * @throws {Error} when it cannot be used: it names the file, the field, the problem and the fix
+   */
+  static async open(
+    path: string,
+    times: LockTimes = LOCK_TIMES,
+  ): Promise<KeyFile> {
+    await fs.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const unlock = await lock(`${path}.lock`, times);
+    try {
+      return new KeyFile(path, await readContent(path), unlock);
+    } catch (error) {
+      await unlock();
+      throw new Error(
+        `${path}: ${
+          reasonOf(error)
+        }; repair the file, or move it away and pair your devices again`,
+      );
+    }
+  }
+
+  /** What the file has now. */
+  get saved(): Saved {
+    return this.#saved;
+  }
+
+  /**
+   * Replaces a part of the file.
+   *
+   * @throws {Error} when it cannot be written; the next change writes this one, too
+   */
+  async save(part: Partial<Saved>): Promise<void> {
+    this.#saved = { ...this.#saved, ...part };
+    await this.#inTurn(async () => {
+      const { devices, permissions } = this.#saved;
+      const content = {
+        version: FORM,
+        computer: this.#keys,
+        devices,
+        permissions,
+      };
+      const text = `${JSON.stringify(content, null, 2)}\n`;
+      try {
+        await replaceFile(fs, this.#path, text, PRIVATE_MODE);
+      } catch (error) {
+        throw new Error(
+          `${this.#path}: cannot be written: ${
+            reasonOf(error)
+          }; make its folder writable for this user`,
+        );
+      }
+    });
+  }
+
+  /** Unlocks the file, after what is being written. */
+  async close(): Promise<void> {
+    await this.#inTurn(() => Promise.resolve());
+    await this.#unlock();
+  }
+}
+
+/** What was read, or made. */
+interface Content {
+  readonly self: Self;
+  /** The private keys as they are written. */
+  readonly keys: unknown;
+  readonly saved: Saved;
+}
+
+/**
+ * Takes a lock.
+ *
+ * @returns what gives it back
+ */
+async function lock(
+  path: string,
+  times: LockTimes,
+): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const work = withFileLock(
+    path,
+    () => {
+      held.resolve();
+      return released.promise;
+    },
+    undefined,
+    times,
+  );
+  work.catch((error) =>
+    held.reject(
+      new Error(
+        `${reasonOf(error)}: a Computer with the same keys may be running`,
+      ),
+    )
+  );
+  await held.promise;
+  return () => {
+    released.resolve();
+    return work;
+  };
+}
+
+async function readContent(path: string): Promise<Content> {
+  let text: string;
+  try {
+    text = await fs.readFile(path, "utf8");
+  } catch (error) {
+    if (Object(error).code !== "ENOENT") throw error;
+    return await newContent();
+  }
+  if (process.platform !== "win32") {
+    const { mode } = await fs.stat(path);
+    if (mode & 0o077) {
+      throw new Error("others can read it; run chmod 600, and pair again");
+    }
+  }
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    throw new Error("it is not JSON");
+  }
+  const { version, computer, devices, permissions = [] } = Object(data);
+  if (version !== FORM) throw new Error(`version: expected ${FORM}`);
+  const keys = await importKeys(computer);
+  const pub = await publicKeys(keys);
+  const self = { id: await computerId(pub), keys, pub };
+  await tryKeys(self);
+  return {
+    self,
+    keys: computer,
+    saved: {
+      devices: await savedDevices(devices, self.id, LIMITS.devices),
+      permissions: savedPermissions(permissions),
+    },
+  };
+}
+
+async function newContent(): Promise<Content> {
+  const keys = await newKeys(true);
+  const pub = await publicKeys(keys);
+  return {
+    self: { id: await computerId(pub), keys, pub },
+    keys: {
+      sign: await subtle.exportKey("jwk", keys.sign.privateKey),
+      seal: await subtle.exportKey("jwk", keys.seal.privateKey),
+    },
+    saved: { devices: [], permissions: [] },
+  };
+}
+
+async function importKeys(computer: unknown): Promise<Keys> {
+  const { sign, seal } = Object(computer);
+  return {
+    sign: await importPair("computer.sign", sign, SIGNING, ["sign"]),
+    seal: await importPair("computer.seal", seal, SEALING, ["deriveBits"]),
+  };
+}
+
+async function importPair(
+  field: string,
+  data: unknown,
+  algorithm: EcKeyImportParams,
+  uses: KeyUsage[],
+): Promise<CryptoKeyPair> {
+  try {
+    if (!isRecord(data) || typeof data.d !== "string") throw new TypeError();
+    const { kty, crv, x, y, d } = data as JsonWebKey;
+    const pub = { kty, crv, x, y } as JsonWebKey;
+    const verifies: KeyUsage[] = uses.includes("sign") ? ["verify"] : [];
+    return {
+      privateKey: await subtle.importKey(
+        "jwk",
+        { ...pub, d } as JsonWebKey,
+        algorithm,
+        false,
+        uses,
+      ),
+      publicKey: await subtle.importKey("jwk", pub, algorithm, true, verifies),
+    };
+  } catch {
+    throw new Error(`${field}: expected a private key of P-256 as a JWK`);
+  }
+}
+
+/** Makes sure that public and private keys belong together: otherwise no device would ever get an answer. */
+async function tryKeys(self: Self): Promise<void> {
+  try {
+    const message = await writeMessage("news", {}, self, self);
+    await readMessage(message, ["news"], self, self);
+  } catch {
+    throw new Error(
+      "computer: public and private keys do not belong together",
+    );
+  }
+}
