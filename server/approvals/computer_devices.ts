@@ -177,7 +177,7 @@ class Passing implements Deadline {
   readonly #parts: DeviceParts;
   /** Forgets it at the Computer; undefined before it was sent, and once it has ended. */
   #forget: Forget | undefined;
-  /** The characters of its body, and of that of its answer. */
+  /** The bytes of its body, and of that of its answer. */
   #size = 0;
 
   constructor(passed: Passed, parts: DeviceParts) {
@@ -204,7 +204,7 @@ class Passing implements Deadline {
     } catch (error) {
       return ack(errorAnswer(error));
     }
-    this.#size = body.length;
+    this.#size = bytesIn(body);
     device.pending.add(this);
     this.#parts.deadlines.add(this, began);
   }
@@ -232,7 +232,7 @@ class Passing implements Deadline {
     this.#passed.device.pending.delete(this);
     this.#parts.deadlines.remove(this);
     const { body } = Object(answer?.peek());
-    if (typeof body === "string") this.#size += body.length;
+    if (typeof body === "string") this.#size += bytesIn(body);
     this.#audit();
     return true;
   }
@@ -247,12 +247,16 @@ class Passing implements Deadline {
       office: computer.office,
       computer: computer.name,
       device: device.id,
-      bytes: Math.floor(this.#size * 3 / 4),
+      bytes: this.#size,
       ms: Math.round(now - began),
       ...(omitted > 0 && { omitted }),
     });
   }
 }
+
+/** Counts the bytes of a text in base64. */
+const bytesIn = (text: string): number =>
+  Math.floor(text.replace(/=+$/, "").length * 3 / 4);
 
 /** Checks what a Computer answers; an error of its own says nothing to a device. */
 function checked(answer: Payload | undefined): Payload {
