@@ -32,11 +32,20 @@ export function readNotifyUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isSafe = url?.protocol === "https:" ||
     url?.protocol === "http:" && isLoopbackName(url.hostname);
-  if (url && isSafe) return url;
+  if (url && isSafe && isDecodable(url.username + url.password)) return url;
   throw new TypeError(
     "Expected an https address, or an http one on this machine, such as https://ntfy.sh/TOPIC.",
   );
 }
+
+const isDecodable = (text: string): boolean => {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 /** Wakes by a POST. The address is as good as a password with many services, so that no error has it. */
 export class NotifyChannel implements WakeChannel {

@@ -57,7 +57,10 @@ export interface PushOptions {
   /** Returns the devices that can be woken, with their subscriptions. */
   readonly subscriptions: () => Iterable<readonly [string, PushSubscription]>;
   /** Called when a subscription has ended. */
-  readonly forget: (device: string, subscription: PushSubscription) => void;
+  readonly forget: (
+    device: string,
+    subscription: PushSubscription,
+  ) => void | Promise<void>;
   /** Default: that of this process. */
   readonly fetch?: typeof globalThis.fetch;
 }
@@ -146,7 +149,9 @@ export class PushChannel implements WakeChannel {
       topic: toBase64url(topic.slice(0, 16)),
     };
     const status = await post(new URL(endpoint), { headers, body }, fetch);
-    if (status === 404 || status === 410) return forget(device, subscription);
+    if (status === 404 || status === 410) {
+      return await forget(device, subscription);
+    }
     if (status < 200 || status > 299) {
       throw new Error(`the push service answered ${status}`);
     }

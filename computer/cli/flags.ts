@@ -108,6 +108,10 @@ export const servingFlags = (required = true): Option[] => [
     "--refuse-operators",
     "refuse requests of the Server's operators: only agents use the tools",
   ),
+  option(
+    "--approvals-dir <dir>",
+    "the directory that keeps the keys by which paired devices answer",
+  ).default(statePath(process.env, "approvals")),
   option("--yes", "run every tool without confirmation"),
 ];
 

@@ -6,6 +6,9 @@ import { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/config.ts";
 import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
 import { localDirResolver } from "../resources/resolvers.ts";
+import type { PermissionStore } from "../rules/permissions.ts";
+import type { Confirm } from "../tools/confirm.ts";
+import { firstAnswer } from "../tools/first_answer.ts";
 import { untilKeysCount } from "./ask_choice.ts";
 import { howToBegin } from "./init.ts";
 import { logLines } from "./question_text.ts";
@@ -50,25 +53,46 @@ export interface ComputerFlags extends HostFlags, ServerFlags {
   maxUpload: number;
   /** Maximum bytes of results' content that is kept. */
   blobStore: number;
+  /** Directory of the keys by which devices answer. */
+  approvalsDir: string;
   /** Answer no operators of the Server. */
   refuseOperators?: boolean;
   /** Run every tool without confirmation. */
   yes?: boolean;
 }
 
+/** Where the questions of a Computer go besides the terminal. */
+export interface MoreAnswerers {
+  /** Asks too, and shows the addresses of authorizations. */
+  readonly page?: Pick<Page, "questions" | "authorize"> | undefined;
+  /** Ask too, about tool calls. */
+  readonly devices: {
+    /** Whether there are any now; without a terminal and a page nobody else is asked. */
+    readonly isKept: boolean;
+    readonly confirm: Confirm;
+    readonly permissions: PermissionStore;
+  };
+}
+
 /**
- * Creates the Computer of a command; questions go to the terminal, and to the page if there is one.
+ * Creates the Computer of a command; questions go to the terminal, to the page if there is one, and those
+ * about tool calls to the devices.
  *
  * @param view returns the current view, for questions and notes
- * @param page asks too, and shows the addresses of authorizations
  */
 export function makeComputer(
   flags: ComputerFlags,
   config: ComputerConfig,
   view: () => View,
-  page?: Pick<Page, "questions" | "authorize">,
+  { page, devices }: MoreAnswerers,
 ): SmcpComputer {
   const terminal = person(view);
+  const here = page ? askOnPage(page.questions, terminal) : terminal;
+  const confirm = here
+    ? firstAnswer(here.confirm, devices.confirm)
+    : devices.isKept
+    ? devices.confirm
+    : undefined;
   const computer = new SmcpComputer({
     ...flags.connection
       ? { connection: flags.connection, name: flags.name }
@@ -81,7 +105,8 @@ export function makeComputer(
       { landingRoot: flags.landingRoot }),
     uploads: { maxBytes: flags.maxUpload },
     blobStore: { maxBytes: flags.blobStore },
-    ...page ? askOnPage(page.questions, terminal) : terminal,
+    ...here,
+    ...(confirm && { confirm }),
     ...(flags.refuseOperators && { refuseOperators: true }),
     ...(flags.yes && {
       confirm: (request) => {

@@ -18,6 +18,7 @@ import {
 import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { report } from "./report.ts";
 import { firstSignal } from "../../cli/signals.ts";
+import { devicesOf, openControl } from "./control/serve_control.ts";
 import { isPageEnabled, Page, type PageFlags } from "./ui/page.ts";
 
 /** The flags of `run`. */
@@ -30,6 +31,8 @@ export interface RunFlags extends ComputerFlags, PageFlags {
   watch?: boolean;
   /** Print lines instead of a live view. */
   plain?: boolean;
+  /** The URL by which devices reach the Server, where it is not that of the Computer. */
+  publicUrl?: string;
   /** Wait for a Server that cannot be reached yet; absent where there is no such option. */
   wait?: boolean;
 }
@@ -56,8 +59,10 @@ export async function host(
   const page = isPageEnabled(flags)
     ? new Page(flags.uiPort ?? 0, note)
     : undefined;
-  const computer = makeComputer(flags, loaded, () => view, page);
+  const devices = await devicesOf(flags);
+  const computer = makeComputer(flags, loaded, () => view, { page, devices });
   const stopped = firstSignal();
+  const control = await openControl(computer, devices, flags, note);
   const ended = new AbortController();
   let watching: Disposable | undefined;
   try {
@@ -79,8 +84,10 @@ export async function host(
     ended.abort();
     view.close();
     watching?.[Symbol.dispose]();
+    await control.close();
     await page?.close();
     await computer.close();
+    await devices.close();
     await logWritten();
   }
 }

@@ -18,6 +18,7 @@ import {
 } from "../../protocol/mod.ts";
 import { waitedMeta } from "../../protocol/payloads/tool_result.ts";
 import { onAbort } from "../../shared/async.ts";
+import type { CallTime } from "../../shared/call_time.ts";
 import type { PermissionList } from "../rules/permissions.ts";
 import type { ShownRule } from "../rules/rules.ts";
 import {
@@ -44,7 +45,7 @@ interface Question {
 
 /** Asks for user confirmation of tool calls, and remembers "always" answers. */
 export class Confirmations {
-  readonly #confirm: Confirm | undefined;
+  #confirm: Confirm | undefined;
   readonly #place: () => string;
   /** Allowed tools by the configuration of their server: a replaced one may be another program. */
   readonly #always = new WeakMap<BaseMCPServerConfig, Set<string>>();
@@ -68,6 +69,11 @@ export class Confirmations {
   constructor(confirm: Confirm | undefined, place: () => string) {
     this.#confirm = confirm;
     this.#place = place;
+  }
+
+  /** Asks there where nobody could be asked before. */
+  askWith(confirm: Confirm): void {
+    this.#confirm ??= confirm;
   }
 
   /**
@@ -213,13 +219,19 @@ const GRACE_MS = 50;
 export class CallWaits {
   readonly #report: (waiting: Waiting | null) => void;
   readonly #open: Waiting[] = [];
+  readonly #time: CallTime;
   #reported: Waiting | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isEnded = false;
 
-  constructor(report: (waiting: Waiting | null) => void) {
+  /** @param time of the call, which stands still while a person is asked to confirm it */
+  constructor(report: (waiting: Waiting | null) => void, time: CallTime) {
     this.#report = report;
+    this.#time = time;
   }
+
+  /** How long an answer after the timeout counts for the same call, repeated; 0 for not at all. */
+  lateMs = 0;
 
   /** The reason why the call waits now. */
   get current(): Waiting | undefined {
@@ -249,6 +261,7 @@ export class CallWaits {
   #changed(): void {
     if (this.#isEnded) return;
     const { current } = this;
+    this.#time.confirms(current === "confirmation");
     if (current === undefined || current === this.#reported) this.#send();
     else this.#timer ??= setTimeout(() => this.#send(), GRACE_MS);
   }

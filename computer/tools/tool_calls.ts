@@ -19,7 +19,9 @@ import {
   withResultMeta,
 } from "../../protocol/mod.ts";
 import { operatorOf, waitingText } from "../../protocol/payloads/tools.ts";
+import { LIMITS } from "../../shared/approvals/question.ts";
 import { onAbort } from "../../shared/async.ts";
+import { CallTime, timesOf } from "../../shared/call_time.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
 import type { BlobStore } from "../blobs/store.ts";
 import type { McpHost } from "../host/host.ts";
@@ -89,6 +91,8 @@ interface RunningCall {
   readonly waits: CallWaits;
   /** Explains why no answer came, from when its MCP server gets the call. */
   readonly silence: { explain: () => string };
+  /** What is left of its time. */
+  readonly time: CallTime;
   /** Answers the questions of the MCP server; absent where the person at this Computer does. */
   readonly answer?: AnswerQuestion;
 }
@@ -200,14 +204,22 @@ export class ToolCalls {
       done = progress.progress;
       throttle.report(progress);
     });
+    const { timeout, confirmation_timeout } = call.request;
+    const time = new CallTime(timesOf(timeout, confirmation_timeout));
     const waits = new CallWaits((waiting) => {
       this.#events.emit("callWaiting", { ...started, waiting });
       const message = waiting && waitingText(waiting, this.#options.place());
       report({ progress: done, ...(message && { message }), waiting });
-    });
+    }, time);
     try {
       const silence = { explain: () => "" };
-      result = await this.#begin({ ...call, onProgress, waits, silence });
+      result = await this.#begin({
+        ...call,
+        onProgress,
+        waits,
+        silence,
+        time,
+      });
     } finally {
       waits.end();
       throttle?.end(!call.signal.aborted); // before the answer, which is the last word
@@ -263,7 +275,7 @@ export class ToolCalls {
 
   /** Waits for the result of `work`; on timeout or abort, ends before it does. */
   async #untilEnd(
-    { request: { timeout }, signal, waits, silence }: RunningCall,
+    { signal, waits, silence, time }: RunningCall,
     work: (signal: AbortSignal) => Promise<CallToolResult>,
   ): Promise<CallToolResult> {
     const early = Promise.withResolvers<CallToolResult>();
@@ -274,21 +286,28 @@ export class ToolCalls {
     };
     const wait = (): Wait | undefined => {
       const waiting = waits.current;
-      return waiting && { waiting, computer: this.#options.place() };
+      const { lateMs } = waits;
+      return waiting && {
+        waiting,
+        computer: this.#options.place(),
+        ...(waiting === "confirmation" && lateMs > 0 && { lateMs }),
+      };
     };
     const now = performance.now();
-    const deadline: Deadline = {
-      due: now + timeout * 1000,
-      expire: () =>
-        end(
-          timeoutResult(timeout, wait(), hideSecrets(silence.explain())),
-          "timeout",
-        ),
+    const deadline: Deadline & { due: number } = {
+      due: now + time.leftMs,
+      expire: () => {
+        const silent = hideSecrets(silence.explain());
+        const result = timeoutResult(time.limitMs / 1000, wait(), silent);
+        end(result, "timeout");
+      },
     };
     this.#deadlines.add(deadline, now);
+    time.changed = () => this.#deadlines.move(deadline, time.leftMs);
     const off = onAbort(signal, () => {
       if (signal.reason === "timeout") silence.explain(); // to the log alone
-      end(abortedResult(signal.reason, wait()), "cancelled");
+      const why = signal.reason === "timeout" ? "timeout" : "cancelled";
+      end(abortedResult(signal.reason, wait()), why);
     });
     try {
       // The MCP SDK reports every abort as a timeout; only here is it known why the call ended.
@@ -322,8 +341,9 @@ export class ToolCalls {
       every: false,
       rulesVersion: "",
       options: [],
-      leftMs: call.request.timeout * 1000,
+      leftMs: call.time.confirmLeftMs,
       late: () => {},
+      expectLate: () => call.waits.lateMs = LIMITS.lateMs,
     };
     const decision = await this.confirmations.decide(request, config, call);
     if (decision.kind === "refuse") return refused(decision);

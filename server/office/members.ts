@@ -344,6 +344,10 @@ export class Member implements Seat, Seated {
     );
     if (call === undefined) return;
     if (waiting !== undefined) {
+      // A Computer may report the same again: the person is asked since the first time.
+      if (waiting !== null && waiting !== call.waiting) {
+        call.waitingSince = this.home.parts.clock.now();
+      }
       call.waiting = waiting ?? undefined;
       this.home.parts.waits(call, waiting);
     }
