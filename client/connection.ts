@@ -75,6 +75,8 @@ export class Connection implements AsyncDisposable {
   #state: ConnectionState = "idle";
   /** Maximum message size in bytes that the Server accepts, as announced in the handshake (protocol §9). */
   maxPayload: number | undefined;
+  /** Returns further fields of each join, also after a reconnect. */
+  joinFields: () => object = () => ({});
   #opened: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
   /** Aborted by `close`. */
@@ -93,6 +95,7 @@ export class Connection implements AsyncDisposable {
     this.#membership = new Membership(options, {
       ask: (...request) => this.#ask(...request),
       send: (event, payload) => this.send(event, payload),
+      joinFields: () => this.joinFields(),
       joined: (joined) => events.emit("joined", joined),
       failed: (failed) => events.emit("rejoinFailed", failed),
     });

@@ -233,7 +233,6 @@ export class Approvals {
     const device = this.#devices.need(senderOf(message));
     const read = await readMessage(message, ["poll"], this.#self, device);
     const { nonce, have, wait, push } = pollOf(read.payload);
-    this.#devices.needStill(device);
     this.#used(device);
     if (push !== undefined) await this.#takePush(device, push);
     if (!this.#questions.differs(have)) {

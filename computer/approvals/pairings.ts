@@ -29,7 +29,6 @@ import {
   type PublicKeys,
   readMessage,
   type Self,
-  senderOf,
   SIGNING,
   writeMessage,
 } from "../../shared/approvals/message.ts";
@@ -260,16 +259,13 @@ class Pairing {
     const { self, name } = this.#parts;
     const candidate = this.#candidate;
     if (candidate === undefined) throw new Error("No device opened the link");
-    if (!sameBytes(senderOf(message), candidate.id)) {
-      throw new Error("Another device opened the link");
-    }
     const { payload } = await readMessage(message, ["wait"], self, candidate);
     const { nonce: re, wait } = Object(payload);
     if (this.#state === "typing" || this.#state === "storing") {
       await this.#changes.next(waitMs(wait));
     }
     this.#checkOpen();
-    if (this.#state !== "paired" || this.#device === undefined) {
+    if (this.#device === undefined) {
       return await writeMessage("wait", { re }, self, candidate);
     }
     const { saved: { token } } = this.#device;

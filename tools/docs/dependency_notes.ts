@@ -116,6 +116,10 @@ export const RUNTIME_NOTES: Readonly<Record<string, DependencyNote>> = {
     use: "parses and compares versions of the protocol (`@std/semver`)",
     instead: "30 lines; the customer asks for it",
   },
+  uqr: {
+    use: "the QR code of `smcp-computer pair`",
+    instead: "400 lines of Reed-Solomon and masks; or the link alone",
+  },
   ws: {
     use: "`--ws-engine stock`; Engine.IO brings it",
     instead: "the WebSockets of `server/wire`, which are the default",

@@ -28,7 +28,7 @@ import { KeptPairings } from "./kept_pairings.ts";
 /** The flags of `approve`. */
 export interface ApproveFlags extends RouteFlags {
   /** The file of its keys. */
-  keys: string;
+  approveKeys: string;
   /** The name of a Computer to forget. */
   forget?: string;
 }
@@ -43,7 +43,7 @@ export async function approve(
   link: string | undefined,
   flags: ApproveFlags,
 ): Promise<void> {
-  const kept = new KeptPairings(flags.keys);
+  const kept = new KeptPairings(flags.approveKeys);
   if (flags.forget !== undefined) return await forget(kept, flags.forget);
   const view = new LineView();
   const questions = person(() => view);
