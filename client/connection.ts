@@ -229,7 +229,7 @@ export class Connection implements AsyncDisposable {
   #ask(
     event: string,
     payload: object,
-    { timeoutMs, signal }: RequestOptions,
+    { timeoutMs, signal, onSent }: RequestOptions,
     onAck?: (args: unknown[]) => void,
   ): Promise<unknown[]> {
     const wire = this.#wire;
@@ -255,11 +255,12 @@ export class Connection implements AsyncDisposable {
         }
       };
       const now = performance.now();
-      const deadline: Deadline = {
+      const deadline: Deadline & { due: number } = {
         due: now + timeoutMs,
         expire: () => settle(),
       };
       this.#deadlines.add(deadline, now);
+      onSent?.((timeoutMs) => this.#deadlines.move(deadline, timeoutMs));
       wire.send(event, payload, (...args) => {
         if (this.#deadlines.remove(deadline)) settle(args);
       });

@@ -106,8 +106,10 @@ export class Approvals {
   }
 
   /** Asks the devices, for `firstAnswer()`; without an answer it waits until the signal withdraws the question. */
-  readonly confirm: Confirm = (request, signal) =>
-    this.#questions.ask(request, signal);
+  readonly confirm: Confirm = (request, signal) => {
+    if (this.#devices.all.length > 0) request.expectLate?.();
+    return this.#questions.ask(request, signal);
+  };
 
   /** Keeps permissions in the file of keys. */
   get permissions(): PermissionStore {
@@ -179,6 +181,11 @@ export class Approvals {
       this.#changes.report();
       this.#changed();
     }
+  }
+
+  /** The page of the last link that a device used. */
+  get page(): string | undefined {
+    return this.#devices.all.findLast(({ saved }) => saved.page)?.saved.page;
   }
 
   /** Returns the devices that can be woken. */

@@ -148,6 +148,10 @@ export const WORKSHOP_NOTES: Readonly<Record<string, DependencyNote>> = {
     use: "walks what `@babel/parser` has read",
     instead: "a walk of our own",
   },
+  "@hpke/core": {
+    use: "a second HPKE, for that of `shared/approvals/`",
+    instead: "the vectors of RFC 9180 alone",
+  },
   "@modelcontextprotocol/ext-tasks": {
     use: "a client of tasks that is not ours, in tests",
     instead: "requests by hand, which would agree with our own reading",
@@ -211,5 +215,9 @@ export const WORKSHOP_NOTES: Readonly<Record<string, DependencyNote>> = {
   selfsigned: {
     use: "certificates for tests of TLS",
     instead: "`openssl` of the system",
+  },
+  "web-push": {
+    use: "a second sender of Web Push, for what `computer/approvals/` sends",
+    instead: "the vector of RFC 8291 alone",
   },
 };

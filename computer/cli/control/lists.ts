@@ -75,12 +75,13 @@ export function deviceLines(
   }
   const labels = devices.map(({ label }) => quoted(label));
   const width = Math.max(...labels.map(textWidth));
-  return devices.map(({ id, paired, seen }, at) => {
+  return devices.map(({ id, paired, seen, isWoken }, at) => {
     const times = [
-      ...paired === undefined ? [] : [`paired ${since(paired, now)}`],
+      `paired ${relativeTime(paired, now)}`,
       seen === undefined
-        ? "has not asked since the start"
-        : `asked ${since(seen, now)}`,
+        ? "not seen since the start"
+        : `seen ${relativeTime(seen, now)}`,
+      ...isWoken ? ["can be woken"] : [],
     ];
     const label = pad(labels[at] ?? "", width);
     return `${label}  ${plain(id.slice(0, SHOWN_ID))}  ${times.join(", ")}`;
@@ -95,8 +96,10 @@ export function ruleLines(
   const width = `${rules.length}`.length;
   return [
     "The first rule that fits decides:",
-    ...rules.map(({ text, id }, at) =>
-      `${`${at + 1}`.padStart(width + 2)}. ${plain(text)}  (${plain(id)})`
+    ...rules.map(({ text, id, then }, at) =>
+      `${`${at + 1}`.padStart(width + 2)}. ${pad(then, 5)}  ${plain(text)}  (${
+        plain(id)
+      })`
     ),
     permissions.length === 0
       ? "No permissions: nothing was allowed beyond them"
@@ -106,17 +109,14 @@ export function ruleLines(
 }
 
 function permissionLine(
-  { id, covers, usesLeft, until }: ListedPermission,
+  { id, covers, usesLeft, untilMs }: ListedPermission,
   now: number,
 ): string {
   const left = [
     ...usesLeft === undefined ? [] : [`${usesLeft} left`],
-    until === undefined
+    untilMs === undefined
       ? "until its tool or MCP server changes"
-      : `ends ${since(until, now)}`,
+      : `ends ${relativeTime(new Date(untilMs).toISOString(), now)}`,
   ];
   return `${plain(id)}  ${plain(covers)}  (${left.join(", ")})`;
 }
-
-const since = (time: number, now: number): string =>
-  relativeTime(new Date(time).toISOString(), now);

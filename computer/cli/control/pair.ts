@@ -58,8 +58,12 @@ class Dialog {
   shown: Promise<void> = Promise.resolve();
   readonly #computer: RunningComputer;
   readonly #lines: Interface;
+  #isShown = false;
   #isOpened = false;
+  /** Whether nothing more can be typed. */
+  #isEnded = false;
   #isClosed = false;
+  readonly #cancel: (error: StoppedError) => void;
 
   constructor(computer: RunningComputer) {
     this.#computer = computer;
@@ -68,13 +72,14 @@ class Dialog {
     this.#lines = createInterface({ input, output, terminal });
     const cancelled = Promise.withResolvers<PairingEnd>();
     this.cancelled = cancelled.promise;
-    const cancel = (exitCode: number) =>
-      cancelled.reject(
+    this.#cancel = cancelled.reject;
+    const stop = (exitCode: number) =>
+      this.#cancel(
         new StoppedError("cancelled; the link is worth nothing now", exitCode),
       );
-    void firstSignal().then(({ exitCode }) => cancel(exitCode));
-    this.#lines.on("SIGINT", () => cancel(130));
-    this.#lines.on("close", () => this.#isClosed || cancel(1));
+    void firstSignal().then(({ exitCode }) => stop(exitCode));
+    this.#lines.on("SIGINT", () => stop(130));
+    this.#lines.on("close", () => this.#ended());
     this.#lines.on("line", (line) => this.#typed(line));
   }
 
@@ -100,7 +105,9 @@ class Dialog {
           });
           if (code !== undefined) printStyled(code);
         }
-        return print(linkLines(event, Date.now()).join("\n"));
+        print(linkLines(event, Date.now()).join("\n"));
+        this.#isShown = true;
+        return this.#isEnded ? this.#ended() : undefined;
       }
       case "opened":
         this.#isOpened = true;
@@ -110,6 +117,18 @@ class Dialog {
         print(wrongLine(event.triesLeft));
         if (event.triesLeft > 0) this.#ask();
     }
+  }
+
+  /** Without digits there is no pairing. */
+  #ended(): void {
+    this.#isEnded = true;
+    if (this.#isClosed || !this.#isShown) return; // the Computer's reason comes first
+    this.#cancel(
+      new StoppedError(
+        "cancelled: the input has ended, so that no digits can be typed; run pair at a terminal",
+        1,
+      ),
+    );
   }
 
   #ask(): void {

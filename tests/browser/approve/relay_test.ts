@@ -72,6 +72,9 @@ async function race(approving: Approving, phones: readonly Tab[]) {
     const winner = phones.findIndex((_, k) => by === `on "phone ${k}"`);
     const isYes = winner >= 0 && (i + winner) % 2 === 0;
     assertEquals(answer, isYes ? "once" : "no", `${tool} ${by}`);
+    await Promise.all(
+      phones.map(({ page }) => page.evaluate(`globalThis.over = "${tool}"`)),
+    );
     await Promise.all(taps);
     await Promise.all(phones.map(({ page }) => idle(page)));
   }
@@ -80,16 +83,13 @@ async function race(approving: Approving, phones: readonly Tab[]) {
 /** Taps a button of a question as soon as taps count, unless the question ends before. */
 const tapOrEnd = (tool: string, name: string) =>
   `new Promise((resolve) => {
-    let isSeen = false;
     const timer = setInterval(() => {
       const title = document.querySelector("h1")?.textContent;
       const isShown = title === "Run ${tool}?";
       const button = document.querySelector("footer .${name}");
-      const isEnded = document.querySelector(".ended, .computers") !== null;
-      isSeen ||= isShown;
       if (isShown && button && !button.hasAttribute("aria-disabled")) {
         button.click();
-      } else if (!isEnded || !isSeen) return;
+      } else if (globalThis.over !== "${tool}") return;
       clearInterval(timer);
       resolve("done");
     }, 20);

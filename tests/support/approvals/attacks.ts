@@ -17,7 +17,6 @@ import {
   toBase64url,
 } from "../../../shared/approvals/bytes.ts";
 import {
-  beginPairing,
   type Pairing,
   poll,
   RefusedError,
@@ -427,8 +426,3 @@ export const ATTACKS: readonly Attack[] = [
     },
   ),
 ];
-
-/** Opens a link with a phone whose requests go to the Computer as they are. */
-export const begin = async (side: Side, label = "Pixel") =>
-  await beginPairing(await side.link(), side.send, label, false);
-
