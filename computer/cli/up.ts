@@ -60,6 +60,8 @@ export type CreateServer = (
     readonly signIn: boolean;
     /** The token of its operators; false without operators. */
     readonly operator: false | { readonly token: string };
+    /** The office of its Computer. */
+    readonly office: string;
     /** The port that it will listen on, or 0. */
     readonly port: number;
     /** The URL by which clients reach it, other than that of its port. */
@@ -146,6 +148,7 @@ async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
     mcp,
     signIn,
     operator,
+    office,
     port,
     publicUrl,
     clustering,

@@ -4,8 +4,10 @@
  * @module
  */
 import type { Option } from "commander";
+import { unwritable } from "../../cli/explain_failure.ts";
 import { option as flag } from "../../cli/flags.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
+import { plain } from "../../cli/terminal_text.ts";
 import { isLoopback } from "../../shared/loopback.ts";
 import { isSafeIssuer } from "../doors/issuer.ts";
 import type { SmcpServerOptions } from "../options.ts";
@@ -107,6 +109,9 @@ function problemOf(flags: Surroundings): string | undefined {
   if (flags.jwtIssuer) {
     return "only one of --sign-in and --jwt-issuer can be given: a program asks one issuer";
   }
+  if (signInFile === "") {
+    return "--sign-in-file is empty: name a file, or leave it out to keep sign-ins in memory";
+  }
   if (signInFile !== undefined && isClustered) {
     return "--sign-in-file cannot be given with --cluster, where sign-ins are in Redis";
   }
@@ -137,6 +142,7 @@ export const NO_KEYS_WARNING =
 /**
  * Makes the sign-in, if the flags ask for it; only then loads its code.
  *
+ * @param setting by which a person chooses the file
  * @throws {UsageError} for a redirect URI or an issuer that cannot be one, or a secret that could be guessed
  * @throws {Error} for a file that cannot keep sign-ins
  */
@@ -144,6 +150,7 @@ export async function loadSignIn(
   { signIn: isOn, signInFile, signInRedirect, ...flags }:
     & SignInFlags
     & SignInSecrets,
+  setting = "--sign-in-file",
 ): Promise<Pick<SmcpServerOptions, "signIn">> {
   if (!isOn) return {};
   const { signInSecret, signInWith: issuer, signInClientId: clientId = "" } =
@@ -152,7 +159,7 @@ export async function loadSignIn(
   const { signIn } = await import("../sign_in/mod.ts");
   const store = signInFile === undefined
     ? undefined
-    : await openFile(signInFile);
+    : await openFile(signInFile, setting);
   return {
     signIn: orUsageError(() =>
       signIn({
@@ -167,7 +174,13 @@ export async function loadSignIn(
   };
 }
 
-async function openFile(file: string) {
+async function openFile(file: string, setting: string) {
   const { sqliteStore } = await import("../sign_in/sqlite_store.ts");
-  return await sqliteStore(file);
+  try {
+    return await sqliteStore(file);
+  } catch (error) {
+    const { cause }: { cause?: unknown } = Object(error);
+    const explained = unwritable(cause, plain(file), setting);
+    throw explained === cause ? error : explained;
+  }
 }
