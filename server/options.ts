@@ -39,7 +39,7 @@ import {
   memberOf,
 } from "./shared/cluster.ts";
 import type { Gateway, GatewayHost } from "../shared/gateway.ts";
-import { type SignInOption, startOf } from "./doors/sign_in.ts";
+import { makerOf, type SignInOption } from "./doors/sign_in.ts";
 import { isSafeIssuer } from "./doors/issuer.ts";
 
 /** Options for `createSmcpServer()`. */
@@ -266,7 +266,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     metrics: options.metrics,
     gateway: gateway && {
       start: gateway,
-      signIn: options.signIn && startOf(options.signIn),
+      signIn: options.signIn && makerOf(options.signIn),
       agents,
     },
     operator: readOperator(options.operator),

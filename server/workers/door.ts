@@ -308,9 +308,10 @@ export const resolveWorkerOptions = (
   );
 
 /** The sign-in of a Worker is in its objects. */
-const ELSEWHERE = signInOption(() => {
+const NOT_HERE = () => {
   throw new Error("A Worker has no sign-in of its own");
-});
+};
+const ELSEWHERE = signInOption({ newHost: NOT_HERE, start: NOT_HERE });
 
 /** Returns the stub of an object. */
 export function stubOf(
