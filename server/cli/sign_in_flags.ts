@@ -135,9 +135,32 @@ function problemOf(flags: Surroundings): string | undefined {
 
 const isLocal = (url: string): boolean => isLoopback(new URL(url).hostname);
 
-/** For the log, where a person needs no key. */
-export const NO_KEYS_WARNING =
-  "--sign-in without --api-keys: whoever uses this machine can let programs in, with one button";
+/** What {@linkcode warningOf} depends on. */
+interface Exposure
+  extends Pick<Surroundings, "signIn" | "signInWith" | "publicUrl"> {
+  readonly trustProxy: number;
+  readonly tlsCert?: string;
+}
+
+/**
+ * Returns what the log warns of.
+ *
+ * @param isOpen whether clients need no credentials
+ */
+export function warningOf(
+  { signIn, signInWith, publicUrl, trustProxy, tlsCert }: Exposure,
+  isOpen: boolean,
+): string | undefined {
+  if (!signIn) return undefined;
+  if (isOpen && signInWith === undefined) {
+    return "--sign-in without --api-keys: whoever uses this machine can let programs in, with one button";
+  }
+  const isBehindProxy = publicUrl?.startsWith("https:") &&
+    tlsCert === undefined;
+  return isBehindProxy && trustProxy === 0
+    ? "--sign-in behind a proxy without --trust-proxy: all people have the proxy's address, so that ten wrong keys of a stranger close the page to all for a minute; give --trust-proxy 1 where the proxy sets X-Forwarded-For"
+    : undefined;
+}
 
 /**
  * Makes the sign-in, if the flags ask for it; only then loads its code.

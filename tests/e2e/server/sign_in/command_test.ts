@@ -89,3 +89,20 @@ Deno.test("smcp-server explains a --sign-in-file that cannot be used, by the fla
     assertStringIncludes(line ?? "", file);
   }
 });
+
+Deno.test("smcp-server --sign-in warns behind a proxy that it does not trust, where one address is all people's", async () => {
+  await using folder = await scratch();
+  const keys = `${folder.path}/keys.json`;
+  await Deno.writeTextFile(keys, '[{"id":"ann","key":"ann-key"}]');
+  const flags = ["--port=0", "--sign-in", `--api-keys=${keys}`];
+  const warning = "so that ten wrong keys of a stranger close the page to all";
+  const rows = [
+    [["--public-url=https://smcp.example.com"], true],
+    [["--public-url=https://smcp.example.com", "--trust-proxy=1"], false],
+    [[], false],
+  ] as const;
+  for (const [more, isWarned] of rows) {
+    await using command = await startServerCommand([...flags, ...more]);
+    assertEquals(command.log.includes(warning), isWarned, command.log);
+  }
+});
