@@ -227,6 +227,8 @@ export interface ObjectSignIn {
   readonly option: SignInOption;
   /** Answers another object. */
   answer(request: Request): Promise<Response>;
+  /** Asks again for what is open: the message of its end may be lost. */
+  recheck(): void;
 }
 
 /** The names of {@linkcode SmcpWorkerOptions}, and those that {@linkcode checkKept} refuses with a reason. */

@@ -126,6 +126,7 @@ export function signIn(options: WorkerSignInOptions): WorkerSignIn {
           start: (host) => new ServerSignIn(host, setup),
         }),
         answer: async (request) => await store.answer(await request.json()),
+        recheck: () => store.recheck(),
       };
     },
   };

@@ -7,10 +7,10 @@
 import { Buffer } from "node:buffer";
 import { html, raw } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
-import type { ComputerChoice } from "../../shared/computer_choice.ts";
-import type { ClientFacts } from "./grant.ts";
-import type { Place } from "./redirects.ts";
-import { sha256 } from "./seals.ts";
+import type { ComputerChoice } from "../../../shared/computer_choice.ts";
+import type { ClientFacts } from "../grant.ts";
+import type { Place } from "../redirects.ts";
+import { sha256 } from "../seals.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; --page: #fff; --text: #14181d; --line: #8886; --edge: #767c84; --quiet: #5a5f66; --warn: #9a4b00; --bad: #b00020; --go: #1558b0; --on-go: #fff; font: 1rem/1.5 system-ui, sans-serif; }
