@@ -33,6 +33,10 @@ interface Problem {
   readonly status: number;
 }
 
+const LATER = "The Server cannot answer now. Try again in a minute.";
+const UNUSABLE =
+  "The program that sent you here asks in a way that this Server does not take. Start again in the program; if that does not help, remove this Server there, and add it again.";
+
 /** Answers with the pages. */
 export class PageAnswers {
   readonly #parts: PageParts;
@@ -92,14 +96,12 @@ export class PageAnswers {
   /** Answers a request that cannot go on, and where something fails, such as the store. */
   async fail(error: unknown): Promise<Response> {
     if (error instanceof PageFault) {
-      return await this.#answer(faultPage(error.message), error.status);
+      const { message: text, status } = error;
+      return await this.#answer(faultPage({ text }), status);
     }
-    if (error instanceof OAuthFault) {
-      return await this.#answer(faultPage(error.message), 400);
-    }
+    if (error instanceof OAuthFault) return await this.refuse(error, undefined);
     log.error("A page of the sign-in failed: {reason}", reasonOf(error));
-    const text = "The Server cannot answer now. Try again in a minute.";
-    return await this.#answer(faultPage(text), 503);
+    return await this.#answer(faultPage({ text: LATER }), 503);
   }
 
   /**
@@ -112,14 +114,15 @@ export class PageAnswers {
     { code, message }: OAuthFault,
     asked: Pick<Consent, "redirect" | "state"> | undefined,
   ): Promise<Response> {
+    const isPassing = code === "temporarily_unavailable";
+    const shown = { text: isPassing ? LATER : UNUSABLE, detail: message };
     if (asked === undefined) {
-      const status = code === "temporarily_unavailable" ? 429 : 400;
-      return await this.#answer(faultPage(message), status);
+      return await this.#answer(faultPage(shown), isPassing ? 429 : 400);
     }
     const fault = { error: code, error_description: message };
     const to = this.#urlOf(asked, fault);
     if (placeOf(asked.redirect, this.#parts.redirects)?.kind !== "program") {
-      return await this.#answer(faultPage(message, to), 400);
+      return await this.#answer(faultPage({ ...shown, back: to }), 400);
     }
     const headers = { ...await this.#ownHeaders(), Location: to };
     return new Response(null, { status: 302, headers });
