@@ -11,7 +11,7 @@ import { toBase64 } from "./bytes.ts";
 import { fetchWhole } from "./blobs.ts";
 import { CALL_TOOL_NAMES, type CallToolOptions } from "./options.ts";
 import { inputFields } from "./queries.ts";
-import { type Requests, wireTimeout } from "./requests.ts";
+import { type Requests, wireConfirmation, wireTimeout } from "./requests.ts";
 import { ConnectionError, reasonOf } from "../client/errors.ts";
 import {
   type CallToolResult,
@@ -26,15 +26,20 @@ import {
   timeoutResult,
   TOOL_CALL_EVENT,
   type ToolCallReq,
+  type ToolProgress,
   type Wait,
   withResultMeta,
 } from "../protocol/mod.ts";
 import { isIdentifier, isRecord } from "../protocol/names.ts";
 import { nameToCall } from "../protocol/payloads/tools.ts";
+import { CallTime } from "../shared/call_time.ts";
 import { checkNames } from "../shared/checks.ts";
 
 /** The default timeout of a tool call. */
 const TOOL_TIMEOUT_MS = 60_000;
+
+/** How long a person may take to confirm one, by default. */
+const CONFIRMATION_TIMEOUT_MS = 300_000;
 
 type Call = Pick<ToolCallReq, "computer" | "tool_name" | "params">;
 
@@ -110,9 +115,6 @@ async function callAnswering(
   }
 }
 
-/** How long the Computer's own timeout result is waited for, which may have the reason. */
-const TIMEOUT_GRACE_MS = 500;
-
 /**
  * Calls a tool, under its other name if the Computer has none of the given one; a call that times out or is
  * aborted here is cancelled at the Computer (protocol §7).
@@ -125,39 +127,36 @@ async function callOnce(
   options: CallToolOptions,
   restMs?: number,
 ): Promise<CallToolResult> {
-  const began = performance.now();
-  const { timeoutMs = TOOL_TIMEOUT_MS, reqId = crypto.randomUUID() } = options;
+  const { reqId = crypto.randomUUID() } = options;
   const { signal, onProgress, input, meta } = options;
   const { computer, tool_name } = given;
   // The parts of a call with questions must name the same tool.
   const call = input && tools
     ? { ...given, tool_name: nameToCall(tools.get(computer) ?? [], tool_name) }
     : given;
-  const timeLeftMs = restMs ?? timeoutMs;
-  const timeout = wireTimeout(timeLeftMs);
-  // A Computer counts whole seconds.
-  const graceMs = timeout * 1000 > timeLeftMs ? 0 : TIMEOUT_GRACE_MS;
-  let wait: Wait | undefined;
+  const clock = new CallClock(computer, options, restMs);
   let result: CallToolResult;
   const unfollow = requests.follow(reqId, (progress) => {
-    const { waiting } = progress;
-    if (waiting !== undefined) {
-      wait = waiting ? { waiting, computer } : undefined;
-    }
+    clock.note(progress);
     return onProgress?.(progress);
   });
   try {
     result = await requests.ask(TOOL_CALL_EVENT, {
       ...call,
-      timeout,
+      ...clock.fields,
       progress: onProgress ? true : "waiting",
       ...(input && inputFields(input)),
       ...(meta && { _meta: meta }),
-    }, { timeoutMs: timeLeftMs + graceMs, signal, reqId });
+    }, {
+      timeoutMs: clock.dueMs,
+      signal,
+      reqId,
+      onSent: (restart) => clock.restart = restart,
+    });
   } catch (error) {
     if (error instanceof ConnectionError && error.code === "timeout") {
       requests.cancel(reqId, "timeout");
-      return timeoutResult(timeoutMs / 1000, wait);
+      return clock.timeoutResult();
     }
     if (signal?.aborted) requests.cancel(reqId);
     throw error;
@@ -167,9 +166,76 @@ async function callOnce(
   if (!result.isError || !tools) return result;
   const { error_code } = resultMeta(result);
   if (error_code !== ErrorCode.TOOL_NOT_FOUND) return result; // only then nothing has run
-  const leftMs = () => timeLeftMs - (performance.now() - began);
+  const leftMs = () => clock.leftMs;
   const refused = { call, options, reqId, result, leftMs };
   return await callOtherName({ requests, tools }, refused);
+}
+
+/** How long the Computer's own timeout result is waited for, which may have the reason. */
+const TIMEOUT_GRACE_MS = 500;
+
+/** Nothing for a time that the Computer, which counts whole seconds, has rounded up. */
+const graceMs = (limitMs: number): number =>
+  limitMs % 1000 === 0 ? TIMEOUT_GRACE_MS : 0;
+
+/** The timeout of a call, which stands still while the call waits for confirmation. */
+class CallClock {
+  /** The timeout as the Computer gets it. */
+  readonly fields: Pick<ToolCallReq, "timeout" | "confirmation_timeout">;
+  /** Gives the request, once it is sent, so many milliseconds from then on. */
+  restart: ((timeoutMs: number) => void) | undefined;
+  readonly #computer: string;
+  readonly #timeoutMs: number;
+  readonly #time: CallTime;
+  #wait: Wait | undefined;
+
+  /** @param restMs how much of the timeout is left, if not all */
+  constructor(computer: string, options: CallToolOptions, restMs?: number) {
+    const { timeoutMs = TOOL_TIMEOUT_MS } = options;
+    const { confirmationTimeoutMs = CONFIRMATION_TIMEOUT_MS } = options;
+    const runMs = restMs ?? timeoutMs;
+    const timeout = wireTimeout(runMs);
+    const confirmation_timeout = wireConfirmation(
+      confirmationTimeoutMs,
+      timeout,
+    );
+    this.fields = {
+      timeout: timeout + confirmation_timeout,
+      ...(confirmation_timeout > 0 && { confirmation_timeout }),
+    };
+    this.#computer = computer;
+    this.#timeoutMs = timeoutMs;
+    const confirmMs = Math.min(
+      confirmationTimeoutMs,
+      confirmation_timeout * 1000,
+    );
+    this.#time = new CallTime({ runMs, confirmMs });
+  }
+
+  /** What is left of the time that passes now. */
+  get leftMs(): number {
+    return this.#time.leftMs;
+  }
+
+  /** Milliseconds until the call has timed out, without an answer of the Computer. */
+  get dueMs(): number {
+    return Math.max(1, this.leftMs + graceMs(this.#time.limitMs));
+  }
+
+  /** Takes note of what the call waits for. */
+  note({ waiting }: ToolProgress): void {
+    if (waiting === undefined) return;
+    this.#wait = waiting ? { waiting, computer: this.#computer } : undefined;
+    this.#time.confirms(waiting === "confirmation");
+    this.restart?.(this.dueMs);
+  }
+
+  /** The result of the call when its time is over. */
+  timeoutResult(): CallToolResult {
+    const { isConfirming, limitMs } = this.#time;
+    const overMs = isConfirming ? limitMs : this.#timeoutMs;
+    return timeoutResult(overMs / 1000, this.#wait);
+  }
 }
 
 /** A call whose Computer has no tool of its name. */

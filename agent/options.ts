@@ -51,9 +51,15 @@ export const REQUEST_NAMES = {
 export interface CallToolOptions extends AgentRequestOptions {
   /**
    * Timeout in milliseconds, at most 3,600,000; default 60,000. The Computer gets whole seconds,
-   * rounded up.
+   * rounded up. It stands still while the call waits for confirmation.
    */
   timeoutMs?: number;
+  /**
+   * How many milliseconds a person at the Computer has to confirm the call, where it needs that; default
+   * 300,000. Both together are at most 3,600,000, of which `timeoutMs` comes first. With 0, `timeoutMs` runs
+   * meanwhile.
+   */
+  confirmationTimeoutMs?: number;
   /**
    * The call's `req_id`, for `SmcpAgent.cancel`; default random. A call repeated with the same one,
    * such as after `lost`, does not run twice while the Computer stays in the office: it gets the
@@ -114,6 +120,7 @@ const INPUT_NAMES = {
 export const CALL_TOOL_NAMES = {
   ...REQUEST_NAMES,
   timeoutMs: true,
+  confirmationTimeoutMs: true,
   onProgress: true,
   onElicit: true,
   onElicitUrl: true,

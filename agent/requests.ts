@@ -12,6 +12,7 @@ import { LONG_MEMBERS, parseLong } from "./parse_answer.ts";
 import type { Connection } from "../client/connection.ts";
 import { ConnectionError } from "../client/errors.ts";
 import { roomForBase64 } from "../client/message_limits.ts";
+import type { RequestOptions } from "../client/options.ts";
 import {
   type AgentCallData,
   CANCEL_TOOL_CALL_EVENT,
@@ -27,6 +28,7 @@ import {
   type ToolProgress,
 } from "../protocol/mod.ts";
 import { abortable, RateQueue, sleep, withDeadline } from "../shared/async.ts";
+import { confirmSeconds } from "../shared/call_time.ts";
 import { checkNumbers, present } from "../shared/checks.ts";
 
 /** How long a Server waits for a Computer where the request has no timeout (protocol §7). */
@@ -55,6 +57,8 @@ interface Sending {
   readonly signal?: AbortSignal | undefined;
   /** Default: a random one. */
   readonly reqId?: string | undefined;
+  /** As in {@linkcode RequestOptions}. */
+  readonly onSent?: RequestOptions["onSent"];
 }
 
 type Listener = (progress: ToolProgress) => unknown;
@@ -175,8 +179,10 @@ export class Requests {
   async #send(
     event: string,
     request: AgentCallData & { computer?: string },
-    { timeoutMs = REQUEST_TIMEOUT_MS + ANSWER_GRACE_MS, signal }: Sending,
+    sending: Sending,
   ): Promise<unknown> {
+    const { timeoutMs = REQUEST_TIMEOUT_MS + ANSWER_GRACE_MS } = sending;
+    const { signal, onSent } = sending;
     const connection = this.#connection;
     const arrivals = this.#arrivals;
     const deadline = { timeoutMs, began: performance.now(), signal };
@@ -196,6 +202,7 @@ export class Requests {
             {
               timeoutMs: leftMs(deadline),
               signal,
+              onSent,
             },
           );
         } finally {
@@ -296,15 +303,17 @@ const waitFor = (
     error: late,
   });
 
-/** Reduces the timeout of a request to the time that is left, in whole seconds. */
-function aged<R extends object & { timeout?: unknown }>(
-  request: R,
-  began: number,
-): R {
-  const { timeout } = request;
+/**
+ * Reduces the timeout of a request to the time that is left, in whole seconds; that for a confirmation has not
+ * begun.
+ */
+function aged<
+  R extends object & { timeout?: unknown; confirmation_timeout?: number },
+>(request: R, began: number): R {
+  const { timeout, confirmation_timeout: confirmation = 0 } = request;
   const passed = Math.floor((performance.now() - began) / 1000);
   return typeof timeout === "number" && passed > 0
-    ? { ...request, timeout: Math.max(1, timeout - passed) }
+    ? { ...request, timeout: Math.max(1 + confirmation, timeout - passed) }
     : request;
 }
 
@@ -324,6 +333,27 @@ export function wireTimeout(timeoutMs: number): number {
   throw new ProtocolError(
     ErrorCode.BAD_REQUEST,
     `Invalid timeoutMs: expected more than 0, at most ${MAX_TIMEOUT_MS}, got ${timeoutMs}`,
+  );
+}
+
+/**
+ * Returns the seconds that a person has to confirm a call, as its request has them; 0 for none of their own.
+ *
+ * @param timeout the seconds that the tool has
+ * @throws {TypeError} when it is no number
+ * @throws {ProtocolError} 400 that names the option, when the time is below 0, or too long
+ */
+export function wireConfirmation(
+  confirmationTimeoutMs: number,
+  timeout: number,
+): number {
+  checkNumbers({ confirmationTimeoutMs });
+  if (confirmationTimeoutMs >= 0 && confirmationTimeoutMs <= MAX_TIMEOUT_MS) {
+    return confirmSeconds(confirmationTimeoutMs, timeout);
+  }
+  throw new ProtocolError(
+    ErrorCode.BAD_REQUEST,
+    `Invalid confirmationTimeoutMs: expected 0 to ${MAX_TIMEOUT_MS}, got ${confirmationTimeoutMs}`,
   );
 }
 

@@ -95,19 +95,20 @@ export const addServerFlags = (command: Command): Command =>
       "HTTP path of the Server's Socket.IO endpoint; /socket.io/ for one of the Python SDK",
     ).default("/smcp/"),
     protocolOption(command),
-    ...addressOptions(),
+    ...routeOptions(),
     ...credentialOptions(),
   );
 
 /** Adds the options of {@linkcode AddressFlags} and of credentials to a command. */
 export const addAddressFlags = (command: Command): Command =>
-  addOptions(command, urlOption(), ...addressOptions(), ...credentialOptions());
+  addOptions(command, urlOption(), ...routeOptions(), ...credentialOptions());
 
 const urlOption = (): Option =>
   option("--url <url>", "address of the Server")
     .default("http://127.0.0.1:8787");
 
-const addressOptions = (): Option[] => [
+/** Creates the options for the way to a Server: proxy and certificates. */
+export const routeOptions = (): Option[] => [
   option(
     "--proxy <url>",
     "reach the Server through this HTTP proxy, or none (default: the one of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY, but for the hosts of NO_PROXY)",

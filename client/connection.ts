@@ -75,6 +75,8 @@ export class Connection implements AsyncDisposable {
   #state: ConnectionState = "idle";
   /** Maximum message size in bytes that the Server accepts, as announced in the handshake (protocol §9). */
   maxPayload: number | undefined;
+  /** Returns further fields of each join, also after a reconnect. */
+  joinFields: () => object = () => ({});
   #opened: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
   /** Aborted by `close`. */
@@ -93,6 +95,7 @@ export class Connection implements AsyncDisposable {
     this.#membership = new Membership(options, {
       ask: (...request) => this.#ask(...request),
       send: (event, payload) => this.send(event, payload),
+      joinFields: () => this.joinFields(),
       joined: (joined) => events.emit("joined", joined),
       failed: (failed) => events.emit("rejoinFailed", failed),
     });
@@ -226,7 +229,7 @@ export class Connection implements AsyncDisposable {
   #ask(
     event: string,
     payload: object,
-    { timeoutMs, signal }: RequestOptions,
+    { timeoutMs, signal, onSent }: RequestOptions,
     onAck?: (args: unknown[]) => void,
   ): Promise<unknown[]> {
     const wire = this.#wire;
@@ -252,11 +255,12 @@ export class Connection implements AsyncDisposable {
         }
       };
       const now = performance.now();
-      const deadline: Deadline = {
+      const deadline: Deadline & { due: number } = {
         due: now + timeoutMs,
         expire: () => settle(),
       };
       this.#deadlines.add(deadline, now);
+      onSent?.((timeoutMs) => this.#deadlines.move(deadline, timeoutMs));
       wire.send(event, payload, (...args) => {
         if (this.#deadlines.remove(deadline)) settle(args);
       });

@@ -24,6 +24,8 @@ interface MembershipConnection {
   ): Promise<unknown[]>;
   /** Sends without waiting. */
   send(event: string, payload: object): void;
+  /** Returns further fields of a join. */
+  joinFields(): object;
   /** Called when this client has become a member. */
   joined(joined: ConnectionEvents["joined"]): void;
   /** Called when a rejoin failed and will be tried again. */
@@ -155,7 +157,7 @@ export class Membership {
     try {
       await this.#ask(
         JOIN_OFFICE_EVENT,
-        { role, name, office_id: office },
+        { role, name, office_id: office, ...this.#connection.joinFields() },
         { accepted },
       );
     } catch (error) {

@@ -133,4 +133,6 @@ export interface RequestOptions {
   timeoutMs: number;
   /** Aborts the wait for the answer; the other side may continue. */
   signal?: AbortSignal | undefined;
+  /** Receives, when it is sent, what gives it so many milliseconds from then on. */
+  onSent?: ((restart: (timeoutMs: number) => void) => void) | undefined;
 }

@@ -92,6 +92,15 @@ export class Deadlines<T extends Deadline = Deadline> {
     return true;
   }
 
+  /** Lets a deadline expire in so many milliseconds from now on, if it is watched. */
+  move(deadline: T & { due: number }, milliseconds: number): void {
+    const { place } = deadline;
+    if (place === undefined || this.#open[place] !== deadline) return;
+    const now = performance.now();
+    deadline.due = now + milliseconds;
+    if (deadline.due < this.#next) this.#arm(deadline.due, now);
+  }
+
   /** Removes all deadlines, and stops the timer. */
   clear(): void {
     this.#open.length = 0;

@@ -259,7 +259,7 @@ export const SUITES: Readonly<Record<string, readonly Part[]>> = {
   browser: [...packages, bundler, ...denoServers, chromium],
   node: [...packages, npxServers, ...nodes, tarball],
   bun: onBun,
-  edge: [...onBun, bundles, workerd, pythons],
+  edge: [...onBun, bundles, workerd, pythons, ...nodes],
   fetch: packages,
   load: packages,
   mcp: [...packages, ...denoServers, mcp, frameworks, inPython],

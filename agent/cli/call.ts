@@ -38,6 +38,8 @@ interface CallFlags extends ComputerFlags {
   params?: string;
   /** Seconds. */
   timeout: number;
+  /** Seconds. */
+  confirmationTimeout: number;
 }
 
 /** Calls a tool and prints its result; the exit code is 1 if the tool fails. */
@@ -61,6 +63,7 @@ export async function call(tool: string, flags: CallFlags): Promise<void> {
       () => `${progress}${what} (Ctrl-C cancels)`,
       agent.callTool(computer, name, params, {
         timeoutMs: flags.timeout * 1000,
+        confirmationTimeoutMs: flags.confirmationTimeout * 1000,
         signal,
         onProgress: follow,
       }),
@@ -179,7 +182,7 @@ function failure(
 /** Remedies for calls in which a person at the Computer did not answer in time. */
 const UNANSWERED: Readonly<Record<Waiting, string>> = {
   confirmation:
-    "not confirmed in time: a person at the Computer has to answer its question, or its configuration has to allow the tool with auto_apply",
+    "not confirmed in time: a person at the Computer has to answer its question, or its configuration has to allow the tool with auto_apply; --confirmation-timeout gives them more time",
   answer:
     "not answered in time: a person at the Computer has to, in its terminal or on its page (--ui)",
 };

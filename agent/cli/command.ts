@@ -130,8 +130,14 @@ function addTools(program: Command): void {
       "--params <json>",
       "all arguments as a JSON object; @FILE and - read it from a file or stdin",
     ).conflicts("arg"),
-    option("--timeout <seconds>", "1 to 3600")
-      .argParser(integer(1, 3600)).default(60),
+    option(
+      "--timeout <seconds>",
+      "1 to 3600; it stands still while the call waits for confirmation",
+    ).argParser(integer(1, 3600)).default(60),
+    option(
+      "--confirmation-timeout <seconds>",
+      "how long it may wait for a person who confirms it, 0 to 3600; with 0, --timeout runs meanwhile",
+    ).argParser(integer(0, 3600)).default(300),
   )
     .argument("<tool>", "its name, as `tools` lists it")
     .action(async (tool, flags) => (await calling()).call(tool, flags));

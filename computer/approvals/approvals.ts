@@ -106,8 +106,10 @@ export class Approvals {
   }
 
   /** Asks the devices, for `firstAnswer()`; without an answer it waits until the signal withdraws the question. */
-  readonly confirm: Confirm = (request, signal) =>
-    this.#questions.ask(request, signal);
+  readonly confirm: Confirm = (request, signal) => {
+    if (this.#devices.all.length > 0) request.expectLate?.();
+    return this.#questions.ask(request, signal);
+  };
 
   /** Keeps permissions in the file of keys. */
   get permissions(): PermissionStore {
@@ -181,6 +183,11 @@ export class Approvals {
     }
   }
 
+  /** The page of the last link that a device used. */
+  get page(): string | undefined {
+    return this.#devices.all.findLast(({ saved }) => saved.page)?.saved.page;
+  }
+
   /** Returns the devices that can be woken. */
   subscriptions(): [device: string, push: PushSubscription][] {
     return this.#devices.all.flatMap(({ name, push }) =>
@@ -233,7 +240,6 @@ export class Approvals {
     const device = this.#devices.need(senderOf(message));
     const read = await readMessage(message, ["poll"], this.#self, device);
     const { nonce, have, wait, push } = pollOf(read.payload);
-    this.#devices.needStill(device);
     this.#used(device);
     if (push !== undefined) await this.#takePush(device, push);
     if (!this.#questions.differs(have)) {

@@ -103,13 +103,11 @@ export class Devices {
   /**
    * Adds a device, once it is in the file.
    *
-   * @throws {Error} when there are too many, or the file cannot be written
+   * @throws {Error} when its keys are not new, or the file cannot be written
    */
   async add(saved: SavedDevice): Promise<Device> {
-    this.checkRoom();
     const label = this.#freeLabel(saved.label);
     const device = await toDevice({ ...saved, label }, this.#file.self.id);
-    this.checkRoom();
     if (this.#known.has(device.name)) {
       throw new Error("The device has used its keys before; pair it again");
     }

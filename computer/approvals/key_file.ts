@@ -10,19 +10,16 @@
  */
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
-import process from "node:process";
-import { isRecord } from "../../protocol/names.ts";
-import { SEALING } from "../../shared/approvals/hpke.ts";
+import { isExposed } from "../../cli/env_file.ts";
 import {
   computerId,
-  type Keys,
   newKeys,
   publicKeys,
   readMessage,
   type Self,
-  SIGNING,
   writeMessage,
 } from "../../shared/approvals/message.ts";
+import { exportKeys, importKeys } from "../../shared/approvals/saved_keys.ts";
 import { LIMITS } from "../../shared/approvals/question.ts";
 import { queue } from "../../shared/async.ts";
 import { replaceFile } from "../../shared/bytes.ts";
@@ -30,8 +27,6 @@ import { type LockTimes, withFileLock } from "../../shared/file_lock.ts";
 import { reasonOf } from "../util/values.ts";
 import { type SavedDevice, savedDevices, savedPermissions } from "./saved.ts";
 import type { Permission } from "../rules/permissions.ts";
-
-const { subtle } = globalThis.crypto;
 
 /** The version of the file's form. */
 const FORM = 1;
@@ -187,11 +182,8 @@ async function readContent(path: string): Promise<Content> {
     if (Object(error).code !== "ENOENT") throw error;
     return await newContent();
   }
-  if (process.platform !== "win32") {
-    const { mode } = await fs.stat(path);
-    if (mode & 0o077) {
-      throw new Error("others can read it; run chmod 600, and pair again");
-    }
+  if (isExposed(path)) {
+    throw new Error("others can read it; run chmod 600, and pair again");
   }
   let data: unknown;
   try {
@@ -201,7 +193,7 @@ async function readContent(path: string): Promise<Content> {
   }
   const { version, computer, devices, permissions = [] } = Object(data);
   if (version !== FORM) throw new Error(`version: expected ${FORM}`);
-  const keys = await importKeys(computer);
+  const keys = await importKeys(computer, "computer");
   const pub = await publicKeys(keys);
   const self = { id: await computerId(pub), keys, pub };
   await tryKeys(self);
@@ -220,46 +212,9 @@ async function newContent(): Promise<Content> {
   const pub = await publicKeys(keys);
   return {
     self: { id: await computerId(pub), keys, pub },
-    keys: {
-      sign: await subtle.exportKey("jwk", keys.sign.privateKey),
-      seal: await subtle.exportKey("jwk", keys.seal.privateKey),
-    },
+    keys: await exportKeys(keys),
     saved: { devices: [], permissions: [] },
   };
-}
-
-async function importKeys(computer: unknown): Promise<Keys> {
-  const { sign, seal } = Object(computer);
-  return {
-    sign: await importPair("computer.sign", sign, SIGNING, ["sign"]),
-    seal: await importPair("computer.seal", seal, SEALING, ["deriveBits"]),
-  };
-}
-
-async function importPair(
-  field: string,
-  data: unknown,
-  algorithm: EcKeyImportParams,
-  uses: KeyUsage[],
-): Promise<CryptoKeyPair> {
-  try {
-    if (!isRecord(data) || typeof data.d !== "string") throw new TypeError();
-    const { kty, crv, x, y, d } = data as JsonWebKey;
-    const pub = { kty, crv, x, y } as JsonWebKey;
-    const verifies: KeyUsage[] = uses.includes("sign") ? ["verify"] : [];
-    return {
-      privateKey: await subtle.importKey(
-        "jwk",
-        { ...pub, d } as JsonWebKey,
-        algorithm,
-        false,
-        uses,
-      ),
-      publicKey: await subtle.importKey("jwk", pub, algorithm, true, verifies),
-    };
-  } catch {
-    throw new Error(`${field}: expected a private key of P-256 as a JWK`);
-  }
 }
 
 /** Makes sure that public and private keys belong together: otherwise no device would ever get an answer. */

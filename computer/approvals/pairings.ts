@@ -29,7 +29,6 @@ import {
   type PublicKeys,
   readMessage,
   type Self,
-  senderOf,
   SIGNING,
   writeMessage,
 } from "../../shared/approvals/message.ts";
@@ -144,6 +143,7 @@ export class Pairings {
       this.#parts,
       secret,
       { id: "pairing", verifier },
+      page,
     );
     this.#open = pairing;
     pairing.gone.then(() => {
@@ -191,6 +191,7 @@ export class Pairings {
 class Pairing {
   readonly #parts: PairingParts;
   readonly #secret: Bytes;
+  readonly #page: string;
   readonly verifier: DeviceVerifier;
   readonly #until: number;
   readonly #stopTimer: () => void;
@@ -203,10 +204,16 @@ class Pairing {
   #candidate: Candidate | undefined;
   #device: Device | undefined;
 
-  constructor(parts: PairingParts, secret: Bytes, verifier: DeviceVerifier) {
+  constructor(
+    parts: PairingParts,
+    secret: Bytes,
+    verifier: DeviceVerifier,
+    page: string,
+  ) {
     this.#parts = parts;
     this.#secret = secret;
     this.verifier = verifier;
+    this.#page = page;
     this.#until = parts.now() + LIMITS.pairMs;
     this.#stopTimer = limitTime(LIMITS.pairMs, () => this.end("expired"));
   }
@@ -260,16 +267,13 @@ class Pairing {
     const { self, name } = this.#parts;
     const candidate = this.#candidate;
     if (candidate === undefined) throw new Error("No device opened the link");
-    if (!sameBytes(senderOf(message), candidate.id)) {
-      throw new Error("Another device opened the link");
-    }
     const { payload } = await readMessage(message, ["wait"], self, candidate);
     const { nonce: re, wait } = Object(payload);
     if (this.#state === "typing" || this.#state === "storing") {
       await this.#changes.next(waitMs(wait));
     }
     this.#checkOpen();
-    if (this.#state !== "paired" || this.#device === undefined) {
+    if (this.#device === undefined) {
       return await writeMessage("wait", { re }, self, candidate);
     }
     const { saved: { token } } = this.#device;
@@ -329,6 +333,7 @@ class Pairing {
     return this.#parts.devices.add({
       label,
       paired: new Date().toISOString(),
+      page: this.#page,
       sign: toBase64url(pub.sign),
       seal: toBase64url(pub.seal),
       token: toBase64url(randomBytes(TOKEN_BYTES)),

@@ -24,17 +24,10 @@ import {
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import { post } from "./notify.ts";
-import type { WakeChannel } from "./waker.ts";
+import { isPushAddress } from "./wake_addresses.ts";
+import { type WakeChannel, wakeSentence } from "./waker.ts";
 
 const { subtle } = globalThis.crypto;
-
-/** The push services of browsers; a star stands for any subdomain. */
-const PUSH_HOSTS: readonly string[] = [
-  "fcm.googleapis.com",
-  "*.push.services.mozilla.com",
-  "web.push.apple.com",
-  "*.notify.windows.com",
-];
 
 /** Bytes of the padded payload, whatever the name: its length tells nothing. */
 const PAYLOAD_BYTES = 256;
@@ -57,7 +50,10 @@ export interface PushOptions {
   /** Returns the devices that can be woken, with their subscriptions. */
   readonly subscriptions: () => Iterable<readonly [string, PushSubscription]>;
   /** Called when a subscription has ended. */
-  readonly forget: (device: string, subscription: PushSubscription) => void;
+  readonly forget: (
+    device: string,
+    subscription: PushSubscription,
+  ) => void | Promise<void>;
   /** Default: that of this process. */
   readonly fetch?: typeof globalThis.fetch;
 }
@@ -84,24 +80,6 @@ export function checkSubscription(
   }
   vapidPoint(vapid);
 }
-
-/** Returns whether the Computer may post to an address that a device gave. */
-export function isPushAddress(
-  endpoint: string,
-  hosts: readonly string[] = [],
-): boolean {
-  if (endpoint.length > MAX_ENDPOINT || !URL.canParse(endpoint)) return false;
-  const url = new URL(endpoint);
-  const { protocol, username, password, host } = url;
-  return protocol === "https:" && username === "" && password === "" &&
-    [...PUSH_HOSTS, ...hosts].some((pattern) =>
-      pattern.startsWith("*.")
-        ? host.endsWith(pattern.slice(1))
-        : host === pattern.toLowerCase()
-    );
-}
-
-const MAX_ENDPOINT = 2_048;
 
 /** Wakes devices by Web Push. */
 export class PushChannel implements WakeChannel {
@@ -146,16 +124,18 @@ export class PushChannel implements WakeChannel {
       topic: toBase64url(topic.slice(0, 16)),
     };
     const status = await post(new URL(endpoint), { headers, body }, fetch);
-    if (status === 404 || status === 410) return forget(device, subscription);
+    if (status === 404 || status === 410) {
+      return await forget(device, subscription);
+    }
     if (status < 200 || status > 299) {
       throw new Error(`the push service answered ${status}`);
     }
   }
 }
 
-/** Returns the payload: JSON with the Computer's name, from which the page makes its fixed sentence. */
+/** Returns the payload, which the page shows as a notification. */
 const wakePayload = (name: string): Bytes =>
-  utf8(JSON.stringify({ name: name.slice(0, LIMITS.label) }));
+  utf8(wakeSentence(name.slice(0, LIMITS.label)));
 
 /** The sender's part of a message that is otherwise random; for test vectors alone. */
 interface PushSecrets {

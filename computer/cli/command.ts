@@ -11,6 +11,7 @@ import { addService } from "../../cli/service/command.ts";
 import type { ServiceRole } from "../../cli/service/install.ts";
 import { describeVersions } from "../../cli/version.ts";
 import { CLIENT_PROTOCOLS } from "../../client/versions.ts";
+import { addApprovals } from "./control/commands.ts";
 import {
   addOptions,
   addRunFlags,
@@ -58,6 +59,7 @@ export function computerCommand(): Command {
   addInit(program);
   addImport(program);
   addShell(program);
+  addApprovals(program, addSubcommand);
   addService(program, computerService);
   addCompletion(program, printContent);
   return program;
@@ -188,6 +190,7 @@ const computerService: ServiceRole<RunFlags> = {
     if (flag === "--api-key") return ["SMCP_API_KEY", text];
     if (flag === "--token") return ["SMCP_TOKEN", text];
     if (flag === "--proxy" && text.includes("@")) return ["SMCP_PROXY", text];
+    if (flag === "--notify-url") return ["SMCP_NOTIFY_URL", text];
     if (flag !== "--input") return undefined;
     const [id, value] = parseInputFlag(text);
     return [fileVariable(id), value];

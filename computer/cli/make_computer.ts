@@ -4,8 +4,12 @@ import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/config.ts";
+import type { ConfirmRequest } from "../tools/confirm.ts";
 import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
 import { localDirResolver } from "../resources/resolvers.ts";
+import type { PermissionStore } from "../rules/permissions.ts";
+import type { Confirm } from "../tools/confirm.ts";
+import { firstAnswer } from "../tools/first_answer.ts";
 import { untilKeysCount } from "./ask_choice.ts";
 import { howToBegin } from "./init.ts";
 import { logLines } from "./question_text.ts";
@@ -50,25 +54,50 @@ export interface ComputerFlags extends HostFlags, ServerFlags {
   maxUpload: number;
   /** Maximum bytes of results' content that is kept. */
   blobStore: number;
+  /** Directory of the keys by which devices answer. */
+  approvalsDir: string;
+  /** Where a sentence is posted to when a call waits for the person. */
+  notifyUrl?: URL;
+  /** Push services besides those of browsers. */
+  pushHost?: readonly string[];
   /** Answer no operators of the Server. */
   refuseOperators?: boolean;
   /** Run every tool without confirmation. */
   yes?: boolean;
 }
 
+/** Where the questions of a Computer go besides the terminal. */
+export interface MoreAnswerers {
+  /** Asks too, and shows the addresses of authorizations. */
+  readonly page?: Pick<Page, "questions" | "authorize"> | undefined;
+  /** Ask too, about tool calls. */
+  readonly devices: {
+    /** Whether there are any now; without a terminal and a page nobody else is asked. */
+    readonly isKept: boolean;
+    readonly confirm: Confirm;
+    readonly permissions: PermissionStore;
+  };
+}
+
 /**
- * Creates the Computer of a command; questions go to the terminal, and to the page if there is one.
+ * Creates the Computer of a command; questions go to the terminal, to the page if there is one, and those
+ * about tool calls to the devices.
  *
  * @param view returns the current view, for questions and notes
- * @param page asks too, and shows the addresses of authorizations
  */
 export function makeComputer(
   flags: ComputerFlags,
   config: ComputerConfig,
   view: () => View,
-  page?: Pick<Page, "questions" | "authorize">,
+  { page, devices }: MoreAnswerers,
 ): SmcpComputer {
   const terminal = person(view);
+  const here = page ? askOnPage(page.questions, terminal) : terminal;
+  const confirm = here
+    ? firstAnswer(here.confirm, devices.confirm)
+    : devices.isKept
+    ? devices.confirm
+    : undefined;
   const computer = new SmcpComputer({
     ...flags.connection
       ? { connection: flags.connection, name: flags.name }
@@ -81,14 +110,18 @@ export function makeComputer(
       { landingRoot: flags.landingRoot }),
     uploads: { maxBytes: flags.maxUpload },
     blobStore: { maxBytes: flags.blobStore },
-    ...page ? askOnPage(page.questions, terminal) : terminal,
+    ...here,
+    ...(confirm && { confirm }),
+    permissions: devices.permissions,
     ...(flags.refuseOperators && { refuseOperators: true }),
     ...(flags.yes && {
       confirm: (request) => {
+        const answer = answerOfYes(request);
+        const said = answer === "once" ? "allowed" : "not allowed";
         view().note(
-          hideSecrets(`allowed by --yes: ${logLines(request).join("\n")}`),
+          hideSecrets(`${said} by --yes: ${logLines(request).join("\n")}`),
         );
-        return "once";
+        return answer;
       },
     }),
   });
@@ -97,6 +130,16 @@ export function makeComputer(
   }
   return computer;
 }
+
+/** Answers as `--yes` does: whoever asks about every call wants a person to answer. */
+const answerOfYes = ({ every, rule }: ConfirmRequest) =>
+  every
+    ? {
+      answer: "no" as const,
+      reason:
+        `a rule asks a person about every such call (${rule.id}), which --yes does not answer`,
+    }
+    : "once" as const;
 
 /** Shows the page of a sign-in on this terminal only, as its URL must not be logged, and opens it. */
 export function showSignIn(
@@ -112,11 +155,12 @@ export function showSignIn(
 /** Returns the options about hosting MCP servers. */
 export const hostOptions = (
   { input, skills, maxMessage, exitGrace, oauthDir }: HostFlags,
-  { inputs, servers }: ComputerConfig,
+  { inputs, servers, rules = [] }: ComputerConfig,
   authorize: (request: AuthorizationRequest) => void,
 ) => ({
   inputs,
   servers,
+  rules,
   inputValues: input,
   ...(skills !== false && { skillHome: skills }),
   maxMessageBytes: maxMessage,

@@ -9,7 +9,7 @@ import type { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/config.ts";
 import { watchConfig } from "../config/load_config.ts";
 import { liveView } from "./live_view.ts";
-import { plainView, type View } from "./screen.ts";
+import { TurnView, type View } from "./screen.ts";
 import {
   type ComputerFlags,
   loadHostConfig,
@@ -18,6 +18,7 @@ import {
 import { logTo, logWritten, survive, toStderr } from "./logging.ts";
 import { report } from "./report.ts";
 import { firstSignal } from "../../cli/signals.ts";
+import { devicesOf, openControl } from "./control/serve_control.ts";
 import { isPageEnabled, Page, type PageFlags } from "./ui/page.ts";
 
 /** The flags of `run`. */
@@ -30,6 +31,8 @@ export interface RunFlags extends ComputerFlags, PageFlags {
   watch?: boolean;
   /** Print lines instead of a live view. */
   plain?: boolean;
+  /** The URL by which devices reach the Server, where it is not that of the Computer. */
+  publicUrl?: string;
   /** Wait for a Server that cannot be reached yet; absent where there is no such option. */
   wait?: boolean;
 }
@@ -51,19 +54,22 @@ export async function host(
   const { office, config } = flags;
   await logTo(toStderr);
   survive();
-  let view: View = plainView(print);
+  let view: View = new TurnView(print);
   const note = (text: string) => view.note(text);
   const page = isPageEnabled(flags)
     ? new Page(flags.uiPort ?? 0, note)
     : undefined;
-  const computer = makeComputer(flags, loaded, () => view, page);
+  const devices = await devicesOf(flags);
+  const computer = makeComputer(flags, loaded, () => view, { page, devices });
   const stopped = firstSignal();
+  const control = await openControl(computer, devices, flags, note);
   const ended = new AbortController();
   let watching: Disposable | undefined;
   try {
     const { stdout, env } = process;
     const live = stdout.isTTY && !flags.plain && env.TERM !== "dumb";
     if (live) {
+      view.close();
       view = liveView(computer, stdout, !env.NO_COLOR);
       await logTo(note);
     }
@@ -79,8 +85,10 @@ export async function host(
     ended.abort();
     view.close();
     watching?.[Symbol.dispose]();
+    await control.close();
     await page?.close();
     await computer.close();
+    await devices.close();
     await logWritten();
   }
 }

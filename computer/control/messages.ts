@@ -27,24 +27,26 @@ export interface ComputerPlace {
 
 /** A device that may answer. */
 export interface KnownDevice {
-  /** Its id, in hexadecimal digits. */
+  /** Its id. */
   readonly id: string;
-  /** What it calls itself. */
+  /** What it calls itself; unique at its Computer. */
   readonly label: string;
-  /** When it was paired, and when it last asked, in milliseconds since 1970. */
-  readonly paired?: number | undefined;
-  /** When it last asked; absent if it has not since the Computer started. */
-  readonly seen?: number | undefined;
+  /** When it was paired, as an ISO date. */
+  readonly paired: string;
+  /** When it last asked or answered since the Computer started, likewise. */
+  readonly seen?: string | undefined;
+  /** Whether it can be woken. */
+  readonly isWoken: boolean;
 }
 
 /** A rule, in the order in which they decide. */
 export interface ListedRule {
-  /** Names it. */
+  /** Names it, and where it comes from: `rules.0`, `forbidden_tools`, `auto_apply`. */
   readonly id: string;
-  /** What it does, in one sentence. */
+  /** What it does with a call. */
+  readonly then: "allow" | "ask" | "deny";
+  /** What it is about, in words. */
   readonly text: string;
-  /** Where it comes from: `rules`, `forbidden_tools`, `auto_apply`, or the end of the list. */
-  readonly from: string;
 }
 
 /** A permission that a person has given. */
@@ -56,7 +58,7 @@ export interface ListedPermission {
   /** How many calls it still allows; absent where that has no end. */
   readonly usesLeft?: number | undefined;
   /** When it ends, in milliseconds since 1970; absent where it does not. */
-  readonly until?: number | undefined;
+  readonly untilMs?: number | undefined;
 }
 
 /** Rules and permissions. */
@@ -99,21 +101,22 @@ const place = z.object({
 const device = z.object({
   id: z.string(),
   label: z.string(),
-  paired: z.number().optional(),
-  seen: z.number().optional(),
+  paired: z.string(),
+  seen: z.string().optional(),
+  isWoken: z.boolean(),
 }) satisfies z.ZodType<KnownDevice>;
 
 const rules = z.object({
   rules: z.array(z.object({
     id: z.string(),
+    then: z.enum(["allow", "ask", "deny"]),
     text: z.string(),
-    from: z.string(),
   })),
   permissions: z.array(z.object({
     id: z.string(),
     covers: z.string(),
     usesLeft: z.number().optional(),
-    until: z.number().optional(),
+    untilMs: z.number().optional(),
   })),
 }) satisfies z.ZodType<RuleList>;
 

@@ -9,6 +9,7 @@ import type { ConnectionOptions } from "../../client/options.ts";
 import { warningsOf } from "../../client/check_options.ts";
 import {
   CANCEL_TOOL_CALL_NOTIFICATION,
+  DEVICE_EVENT,
   ErrorCode,
   isClientEvent,
   LEAVE_OFFICE_NOTIFICATION,
@@ -28,6 +29,7 @@ import { operatorOf } from "../../protocol/payloads/tools.ts";
 import type { ChangedResource } from "../resources/watched_uris.ts";
 import type { RequestOrigin } from "../tools/tool_calls.ts";
 import { log, logThrown } from "../util/log.ts";
+import { DeviceLink } from "./device_link.ts";
 import type { HostOffice, ToolHostParts } from "./parts.ts";
 import { answerRequest } from "./requests.ts";
 
@@ -47,6 +49,8 @@ export class OfficeLink implements RequestOrigin, HostOffice {
   /** The connection, until it is switched to another Server. */
   connection: Connection;
   readonly #host: ToolHostParts;
+  /** The devices that answer for the person. */
+  readonly devices = new DeviceLink(this);
   /** The office that calls and history belong to. */
   #office: string | undefined;
   /** The changes to announce next. */
@@ -187,6 +191,7 @@ export class OfficeLink implements RequestOrigin, HostOffice {
   /** Passes on events and requests of the Server. */
   #listen(connection: Connection): void {
     const { events, calls, watched, blobs } = this.#host;
+    connection.joinFields = () => this.devices.joinFields();
     connection.on("connected", (connected) => {
       this.#useNames();
       events.emit("connected", connected);
@@ -202,6 +207,7 @@ export class OfficeLink implements RequestOrigin, HostOffice {
       // Announcements made while disconnected were lost; a new Agent fetches windows and documents.
       if (joined.rejoined) this.announceAll();
       else this.changed(UPDATE_CONFIG_EVENT, UPDATE_TOOL_LIST_EVENT);
+      this.devices.joined();
       events.emit("joined", joined);
     });
     connection.on("notification", ({ event, payload }) => {
@@ -215,10 +221,13 @@ export class OfficeLink implements RequestOrigin, HostOffice {
     });
     connection.onRequest((event, payload) => {
       // The request arrived after leaving; the Server has already answered its Agent with an error.
-      if (this.#office === undefined && isClientEvent(event)) {
+      const isOfDevice = event === DEVICE_EVENT;
+      const isOfOffice = isOfDevice || isClientEvent(event);
+      if (this.#office === undefined && isOfOffice) {
         const text = "This Computer is in no office";
         throw new ProtocolError(ErrorCode.NOT_IN_ROOM, text);
       }
+      if (isOfDevice) return this.devices.answer(payload);
       const { refuseOperators } = this.#options;
       if (refuseOperators && operatorOf(Object(payload)) !== undefined) {
         throw new ProtocolError(

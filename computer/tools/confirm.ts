@@ -42,6 +42,11 @@ export interface ConfirmRequest {
    * does nothing.
    */
   late(answer: ConfirmAnswer | Confirmed): void;
+  /**
+   * Announces, while the question is open, that `late` may be called: the result of a call that times out
+   * then says that repeating it unchanged is right.
+   */
+  expectLate?(): void;
 }
 
 /** The content of a file that a call would write. */

@@ -80,6 +80,8 @@ export async function callOffice(
     return await turn.run({ computer, tool }, async ({ signal, reqId }) => {
       const result = await agent.callTool(computer, tool, args, {
         timeoutMs: options.callTimeoutMs,
+        // The client, or the URL that it was given, limits the whole call: its task and turn last as long.
+        confirmationTimeoutMs: 0,
         reqId,
         signal,
         meta,

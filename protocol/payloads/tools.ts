@@ -57,6 +57,11 @@ export interface ToolCallReq extends AgentCallData, QuestionFields {
   /** The timeout in seconds, 1 to 3600. */
   timeout: number;
   /**
+   * How many of these seconds are for a person who confirms the call, and no others: meanwhile the rest
+   * stands still. An extension of this package; receivers take what leaves no rest for absence.
+   */
+  confirmation_timeout?: number;
+  /**
    * Asks for progress of the call; with `"waiting"` only for reports that it begins, or ceases,
    * to wait for a person. Receivers take any other value for absence.
    */
@@ -214,6 +219,7 @@ export const toolCallReqSchema = z.computerCall({
   tool_name: z.identifier,
   params: z.plainObject,
   timeout: z.timeoutSeconds,
+  confirmation_timeout: z.exactOptional(z.custom<number>()),
   progress: z.exactOptional(z.custom<true | "waiting">()),
   _meta: z.exactOptional(requestMeta),
   ...questionShape,

@@ -70,6 +70,8 @@ export async function calls(office: string, flags: ShowFlags): Promise<void> {
     REQUEST: ({ tool, request }) => tool ?? request,
     SECONDS: ({ ms }) => (ms / 1000).toFixed(1),
     "WAITS FOR": ({ waiting }) => waiting,
+    "WAITS, S": ({ waiting_ms: ms }) =>
+      ms === undefined ? undefined : (ms / 1000).toFixed(1),
   });
 }
 

@@ -26,6 +26,7 @@ import type { Limits } from "../limits/limits.ts";
 import { createSmcpServer, type SmcpServer } from "../mod.ts";
 import type { SmcpServerOptions } from "../options.ts";
 import { loadCluster, type LoadMcp } from "./serve.ts";
+import { loadApprovals } from "./approvals_flags.ts";
 import { checkSignIn, loadSignIn } from "./sign_in_flags.ts";
 
 /** What `up` asks for. */
@@ -34,6 +35,8 @@ export interface UpSettings {
   readonly mcp: boolean;
   /** Whether people sign in to it. */
   readonly signIn: boolean;
+  /** Whether persons answer the questions of this machine's Computer from devices. */
+  readonly approvals?: boolean;
   /** The token of its operators; false without operators. */
   readonly operator: false | { readonly token: string };
   /** The office of its Computer. */
@@ -100,6 +103,7 @@ export async function serverOfUp(
       signIn,
       ...(signInFile !== undefined && { signInFile }),
     }, STATE_VARIABLE)),
+    ...await loadApprovals(settings),
     ...await loadCluster(clustering),
   };
   const server = orUsageError(() => createSmcpServer(options));

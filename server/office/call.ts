@@ -152,6 +152,8 @@ export class Call implements Deadline, PendingCall {
   readonly progress: ToolCallReq["progress"];
   /** The person that it waits for. */
   waiting: Waiting | undefined;
+  /** Since when it waits, as {@linkcode began}. */
+  waitingSince = 0;
   /** How it ends without a real answer: its Agent has cancelled it. */
   stopped: CallEnd | undefined;
   /** When it arrived, in milliseconds of a monotonic clock. */

@@ -452,7 +452,7 @@ function memberView(
   { peer, office, role, name, record, calls }: Member,
   socket: ClientSocket | undefined,
 ): z.infer<typeof schemas.member>[] {
-  if (role === "operator") return [];
+  if (role === "operator" || role === "device") return [];
   const { id, version, identity, address } = peer;
   const { lastError, joinedAt } = record;
   const bytes = socket?.conn.carried?.();
@@ -480,9 +480,10 @@ const iso = (at: number): string => new Date(at).toISOString();
  * @param now milliseconds of a monotonic clock
  */
 function callView(
-  { agent, computer, reqId, event, tool, began, waiting }: Call,
+  call: Call,
   now: number,
 ): z.infer<typeof schemas.call> {
+  const { agent, computer, reqId, event, tool, began, waiting } = call;
   const { office, peer: { identity } } = agent;
   return {
     office,
@@ -492,7 +493,10 @@ function callView(
     request: event,
     ...(tool !== undefined && { tool }),
     ...(identity && { principal: identity.principal }),
-    ...(waiting !== undefined && { waiting }),
+    ...(waiting !== undefined && {
+      waiting,
+      waiting_ms: Math.max(0, Math.round(now - call.waitingSince)),
+    }),
     ms: Math.round(now - began),
   };
 }

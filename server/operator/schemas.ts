@@ -131,6 +131,10 @@ export const call = z.object({
   tool: maybe(z.string()),
   principal: maybe(z.string()),
   waiting: maybe(waiting),
+  waiting_ms: maybe(
+    z.number().check(z.minimum(0)),
+    "of a call that waits: milliseconds since the person was asked",
+  ),
   ms: described(
     z.number().check(z.minimum(0)),
     "milliseconds since it began",

@@ -48,22 +48,21 @@ export const linkText = (
  */
 export function readLink(text: string): PairingLink {
   const [version, ...parts] = text.slice(text.indexOf("#") + 1).split(".");
-  const [url, office, computer, id, secret] = parts.map(fromBase64url);
+  const [address, officeName, computerName, id, secret] = parts
+    .map((part) => fromBase64url(part));
+  const [url = "", office = "", computer = ""] = [
+    address,
+    officeName,
+    computerName,
+  ].map((bytes) => bytes && utf8Text(bytes));
   if (
-    version !== "1" || parts.length !== 5 || !url || !office || !computer ||
+    version !== "1" || parts.length !== 5 || !/^https?:/.test(url) ||
+    !URL.canParse(url) || office === "" || computer === "" ||
     id?.length !== 16 || secret?.length !== 16
   ) {
     throw new TypeError("Not a link of `smcp-computer pair`");
   }
-  const names = [url, office, computer].map(utf8Text);
-  const [address = "", officeName = "", computerName = ""] = names;
-  return {
-    url: address,
-    office: officeName,
-    computer: computerName,
-    id,
-    secret,
-  };
+  return { url, office, computer, id, secret };
 }
 
 /** Returns the token by which the Server lets a device in that has opened a link. */

@@ -116,6 +116,10 @@ export const RUNTIME_NOTES: Readonly<Record<string, DependencyNote>> = {
     use: "parses and compares versions of the protocol (`@std/semver`)",
     instead: "30 lines; the customer asks for it",
   },
+  uqr: {
+    use: "the QR code of `smcp-computer pair`",
+    instead: "400 lines of Reed-Solomon and masks; or the link alone",
+  },
   ws: {
     use: "`--ws-engine stock`; Engine.IO brings it",
     instead: "the WebSockets of `server/wire`, which are the default",
@@ -143,6 +147,10 @@ export const WORKSHOP_NOTES: Readonly<Record<string, DependencyNote>> = {
   "@babel/types": {
     use: "walks what `@babel/parser` has read",
     instead: "a walk of our own",
+  },
+  "@hpke/core": {
+    use: "a second HPKE, for that of `shared/approvals/`",
+    instead: "the vectors of RFC 9180 alone",
   },
   "@modelcontextprotocol/ext-tasks": {
     use: "a client of tasks that is not ours, in tests",
@@ -207,5 +215,9 @@ export const WORKSHOP_NOTES: Readonly<Record<string, DependencyNote>> = {
   selfsigned: {
     use: "certificates for tests of TLS",
     instead: "`openssl` of the system",
+  },
+  "web-push": {
+    use: "a second sender of Web Push, for what `computer/approvals/` sends",
+    instead: "the vector of RFC 8291 alone",
   },
 };

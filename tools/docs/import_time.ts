@@ -10,8 +10,11 @@ import process from "node:process";
 const [module = ""] = process.argv.splice(2, 1);
 const before = process.memoryUsage.rss();
 const from = process.cpuUsage();
+// A command ends the process itself.
+process.once("exit", () => {
+  const { user, system } = process.cpuUsage(from);
+  const ms = (user + system) / 1000;
+  console.log(`\n${JSON.stringify([ms, process.memoryUsage.rss() - before])}`);
+});
 await import(module);
-const { user, system } = process.cpuUsage(from);
-const ms = (user + system) / 1000;
-console.log(`\n${JSON.stringify([ms, process.memoryUsage.rss() - before])}`);
 process.exit(0);

@@ -14,6 +14,7 @@ const DRAWERS: Readonly<Record<string, string>> = {
   "computer/cli/run.ts": "hands the terminal to the live view",
   "computer/cli/check.ts": "hands the terminal to the live view",
   "computer/cli/make_computer.ts": "hands the terminal to questions",
+  "computer/cli/control/pair.ts": "hands the terminal to the prompt for digits",
   "computer/cli/shell/shell.ts": "hands the terminal to the prompt",
 };
 

@@ -11,7 +11,7 @@ export const PEERS: readonly string[] = [
   // An office as one MCP server.
   ...["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
   // The commands.
-  ...["@clack/prompts", "commander"],
+  ...["@clack/prompts", "commander", "uqr"],
 ];
 
 /** The dependencies of the npm package, in the ranges of deno.json: `deno pack` loosens exact ones. */

@@ -28,7 +28,7 @@ import { KeptPairings } from "./kept_pairings.ts";
 /** The flags of `approve`. */
 export interface ApproveFlags extends RouteFlags {
   /** The file of its keys. */
-  keys: string;
+  approveKeys: string;
   /** The name of a Computer to forget. */
   forget?: string;
 }
@@ -43,8 +43,9 @@ export async function approve(
   link: string | undefined,
   flags: ApproveFlags,
 ): Promise<void> {
-  const kept = new KeptPairings(flags.keys);
+  const kept = new KeptPairings(flags.approveKeys);
   if (flags.forget !== undefined) return await forget(kept, flags.forget);
+  const opened = link === undefined ? undefined : openLink(link);
   const view = new LineView();
   const questions = person(() => view);
   if (questions === undefined) {
@@ -55,10 +56,7 @@ export async function approve(
   const end = new AbortController();
   const stopped = firstSignal();
   const work = async () => {
-    if (link !== undefined) {
-      const opened = orUsageError(() => readLink(link));
-      await kept.add(await pair(opened, flags, end.signal));
-    }
+    if (opened) await kept.add(await pair(opened, flags, end.signal));
     const pairings = await kept.list();
     if (pairings.length === 0) throw new Error(HOW_TO_PAIR);
     const desk = {
@@ -74,6 +72,7 @@ export async function approve(
   };
   try {
     await Promise.race([stopped, work()]);
+    print("stopping");
   } finally {
     end.abort();
   }
@@ -81,6 +80,25 @@ export async function approve(
 
 const HOW_TO_PAIR =
   "run `smcp-computer pair` where the Computer runs, and then here: smcp-computer approve 'LINK'";
+
+/**
+ * Reads a link.
+ *
+ * @throws {UsageError} when it is another text, or leads to a Server that others can read and change
+ */
+function openLink(text: string): PairingLink {
+  const link = orUsageError(() => {
+    try {
+      return readLink(text);
+    } catch {
+      throw new Error(
+        "that is no link of `smcp-computer pair`; copy all of it, and put it in quotes",
+      );
+    }
+  });
+  orUsageError(() => checkAddress(link.url));
+  return link;
+}
 
 /** How soon the Computer is asked again whether the digits were typed. */
 const AGAIN_MS = 2_000;
@@ -91,7 +109,6 @@ async function pair(
   flags: RouteFlags,
   signal: AbortSignal,
 ): Promise<Pairing> {
-  orUsageError(() => checkAddress(link.url));
   const place = { ...link, route: link.computer };
   const send = httpSend(place, flags);
   const label = hostname().slice(0, LIMITS.label) || "terminal";

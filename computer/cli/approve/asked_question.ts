@@ -23,7 +23,8 @@ const QUESTION = z.object({
     covers: z.string().exactOptional(),
   })),
   arguments: z.record(z.string(), z.unknown()),
-  diff: z.object({ of: z.string(), before: z.string().exactOptional() }).exactOptional(),
+  diff: z.object({ of: z.string(), before: z.string().exactOptional() })
+    .exactOptional(),
 }) satisfies z.ZodType<Omit<Question, "id" | "asked" | "ms">>;
 
 /** Reads a question as the Computer's own terminal gets it; undefined for what is none. */

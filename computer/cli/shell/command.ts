@@ -1,5 +1,6 @@
 import type { SmcpComputer } from "../../computer.ts";
 import type { AskInput } from "../../config/input_store.ts";
+import type { ControlTarget } from "../../control/control.ts";
 import type { ToolCallEnded } from "../../tools/events.ts";
 import { readFile } from "node:fs/promises";
 import { whyUnreadable } from "../../../cli/explain_failure.ts";
@@ -11,6 +12,10 @@ import { reasonOf } from "../../util/values.ts";
 export interface ShellContext {
   /** The Computer. */
   readonly computer: SmcpComputer;
+  /** What commands do with its devices, rules and permissions. */
+  readonly control: ControlTarget;
+  /** Prints above the line that is being typed; `isStyled` where it has styles of ours, and nothing of others. */
+  readonly note: (text: string, isStyled?: boolean) => void;
   /** Returns the current width and colours of tables. */
   readonly look: () => Look;
   /** The calls so far, the latest last. */

@@ -7,6 +7,7 @@ import {
   type ShellContext,
   type Table,
 } from "./command.ts";
+import { APPROVAL_COMMANDS } from "./approval_commands.ts";
 import { INPUT_COMMANDS } from "./input_commands.ts";
 import { LOOK_COMMANDS, SOCKET_COMMANDS } from "./office_commands.ts";
 import { SERVER_COMMANDS } from "./server_commands.ts";
@@ -36,6 +37,7 @@ const COMMANDS: ShellCommands = {
   ...SERVER_COMMANDS,
   ...INPUT_COMMANDS,
   ...SOCKET_COMMANDS,
+  ...APPROVAL_COMMANDS,
 };
 
 /** The commands for help and completion. */

@@ -1,4 +1,4 @@
-import { print, printStyled } from "../../../cli/print.ts";
+import { plainStyled, print, printStyled } from "../../../cli/print.ts";
 import { explainFailure } from "../../../cli/explain_failure.ts";
 import { plainLines, wrap } from "../../../cli/terminal_text.ts";
 import type { ShellContext } from "./command.ts";
@@ -16,6 +16,7 @@ import {
   makeComputer,
   person,
 } from "../make_computer.ts";
+import { devicesOf, openControl } from "../control/serve_control.ts";
 import { report } from "../report.ts";
 import { plainView, styled, type View } from "../screen.ts";
 import { Prompt } from "./prompt.ts";
@@ -51,7 +52,9 @@ export async function shell(flags: ShellFlags): Promise<void> {
     ? { inputs: [], servers: [] }
     : await loadHostConfig(flags.config, flags.input);
   let view: View = plainView(print);
-  const computer = makeComputer(flags, config, () => view);
+  const devices = await devicesOf(flags);
+  const computer = makeComputer(flags, config, () => view, { devices });
+  const control = await openControl(computer, devices, flags, print);
   try {
     const calls: (ToolCallEnded & { readonly at: Date })[] = [];
     computer.on("callEnded", (call) => {
@@ -62,6 +65,11 @@ export async function shell(flags: ShellFlags): Promise<void> {
     const asks = person(() => view);
     const context: ShellContext = {
       computer,
+      control: control.target,
+      note: (text, isStyled) =>
+        view instanceof Session && isStyled
+          ? view.noteStyled(text)
+          : view.note(text),
       look: () => ({
         columns: stdout.isTTY ? (stdout.columns ?? 80) - 1 : Infinity,
         colour: stdout.isTTY && !env.NO_COLOR,
@@ -72,7 +80,9 @@ export async function shell(flags: ShellFlags): Promise<void> {
     if (asks) await interact(context, flags, (own) => view = own);
     else await obey(context, flags);
   } finally {
+    await control.close();
     await computer.close();
+    await devices.close();
     await logWritten();
   }
 }
@@ -183,6 +193,11 @@ class Session implements View {
     }
     const { columns } = this.#context.look();
     this.#prompt.print(wrap(plainLines(text), columns));
+  }
+
+  /** Prints lines with styles of ours. */
+  noteStyled(text: string): void {
+    this.#prompt.print(plainStyled(text));
   }
 
   asking<T>(question: () => Promise<T>): Promise<T> {

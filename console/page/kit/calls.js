@@ -33,10 +33,11 @@ export const callTone = ({ outcome }) =>
  * Returns how a call ended, or how far it is.
  *
  * @param {AnyCall} call
+ * @param {number} [now] as of `Date.now()`, for how long it waits
  */
-export function callState({ outcome, progress, waiting }) {
+export function callState({ outcome, progress, waiting, waitingSince }, now) {
   if (outcome !== undefined) return outcome;
-  if (waiting || !progress) return runningText({ waiting });
+  if (waiting || !progress) return runningText({ waiting, waitingSince }, now);
   const { progress: done, total, message } = progress;
   const far = total === undefined ? `${done}` : `${done} of ${total}`;
   return `running, ${far}${message === undefined ? "" : ` ${message}`}`;
@@ -45,7 +46,7 @@ export function callState({ outcome, progress, waiting }) {
 /** When a call began, how it ended, and how long it took. @type {readonly Column<AnyCall>[]} */
 export const PROCESS = [
   ["Began", ({ beganAt }) => clock.format(beganAt), "number"],
-  ["Outcome", callState, callTone],
+  ["Outcome", (call) => callState(call, Date.now()), callTone],
   [
     "Time",
     ({ ms, beganAt, endedAt = Date.now() }) =>

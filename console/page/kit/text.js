@@ -9,6 +9,7 @@
  * @property {number} [ms]
  * @property {string} [outcome]
  * @property {string | null} [waiting] the person that it waits for
+ * @property {number} [waitingSince] when they were asked, in milliseconds since 1970
  * @property {{ progress: number, total?: number, message?: string }} [progress]
  */
 
@@ -52,14 +53,28 @@ export function durationText(ms) {
 /**
  * Describes the state of a call that has not ended.
  *
- * @param {{ waiting?: string | null | undefined }} call
+ * @param {{ waiting?: string | null | undefined, waitingSince?: number | undefined }} call
+ * @param {number} [now] as of `Date.now()`, for how long it waits
  */
-export const runningText = ({ waiting }) =>
-  !waiting
-    ? "running"
-    : waiting === "confirmation"
+export function runningText({ waiting, waitingSince }, now) {
+  if (!waiting) return "running";
+  const text = waiting === "confirmation"
     ? "waits for confirmation"
     : "waits for an answer";
+  return now === undefined || waitingSince === undefined
+    ? text
+    : `${text}, ${wholeText(now - waitingSince)}`;
+}
+
+/**
+ * Writes a duration in whole seconds.
+ *
+ * @param {number} ms
+ */
+export function wholeText(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  return seconds < 60 ? `${seconds} s` : durationText(1000 * seconds);
+}
 
 /**
  * Describes how a call ended, such as `timeout of the agent`.
@@ -95,12 +110,8 @@ export const sinceText = (time, now) =>
  * @param {number} now as of `Date.now()`
  */
 export const agoText = (at, now) => {
-  const seconds = Math.floor((now - at) / 1000);
-  return seconds < 1
-    ? "now"
-    : seconds < 60
-    ? `${seconds} s ago`
-    : `${durationText(1000 * seconds)} ago`;
+  const ms = now - at;
+  return ms < 1000 ? "now" : `${wholeText(ms)} ago`;
 };
 
 /** Writes times of a day. */

@@ -32,7 +32,7 @@ const SLACK = 500;
  * @typedef {OfficeCall & import("../kit/text.js").AnyCall} Call
  *
  * A call as the API lists those in flight.
- * @typedef {{ office: string, agent: string, computer: string, req_id: string, request: string, tool?: string, waiting?: string, ms: number }} PendingCall
+ * @typedef {{ office: string, agent: string, computer: string, req_id: string, request: string, tool?: string, waiting?: string, waiting_ms?: number, ms: number }} PendingCall
  *
  * A list of calls in flight; not whole where it is partial, or nodes of a cluster are not in it.
  * Its `lastKey` is that of the page when it was requested.
@@ -92,11 +92,12 @@ export class CallTable {
   /**
    * Takes from the stream that a call waits for a person, or continues.
    *
+   * @param {number} at milliseconds since 1970
    * @param {Readonly<Record<string, any>>} data of the event
    */
-  waits(data) {
+  waits(at, data) {
     const known = this.#pending.get(callId(readCall(0, 0, data)));
-    if (known) known.waiting = data["waiting"];
+    if (known) setWaiting(known, data["waiting"], at);
   }
 
   /** Forgets the calls in flight: their ends may be among events that were missed. */
@@ -130,9 +131,10 @@ export class CallTable {
       listed.add(id);
       const known = this.#pending.get(id);
       if (known) {
-        known.waiting = each.waiting ?? null;
+        setWaiting(known, each.waiting ?? null, waitingSince(each));
         this.#absent.delete(known);
       } else if (!ended.has(id)) {
+        setWaiting(call, each.waiting ?? null, waitingSince(each));
         this.#adopted.add(call);
         this.#add(call);
       }
@@ -177,6 +179,21 @@ export class CallTable {
   }
 }
 
+/** @param {PendingCall} call */
+const waitingSince = ({ waiting_ms: ms = 0 }) => Date.now() - ms;
+
+/**
+ * Takes what a call waits for; of reports of the same, the first has the time.
+ *
+ * @param {Call} call
+ * @param {string | null} waiting
+ * @param {number} since milliseconds since 1970
+ */
+function setWaiting(call, waiting, since) {
+  if (waiting && waiting !== call.waiting) call.waitingSince = since;
+  call.waiting = waiting;
+}
+
 /** @param {Pick<Call, "office" | "agent" | "reqId">} call */
 const callId = ({ office, agent, reqId }) =>
   JSON.stringify([office, agent, reqId]);
@@ -189,7 +206,7 @@ const callId = ({ office, agent, reqId }) =>
  */
 const readCall = (key, beganAt, data) => {
   const { office, agent, computer, request, req_id: reqId } = data;
-  const { event, tool, waiting, bytes: sentBytes, params } = data;
+  const { event, tool, bytes: sentBytes, params } = data;
   return {
     key,
     office,
@@ -199,7 +216,6 @@ const readCall = (key, beganAt, data) => {
     reqId,
     beganAt,
     ...(tool !== undefined && { tool }),
-    ...(waiting !== undefined && { waiting }),
     ...(event === "call_began" && { sentBytes, params }),
   };
 };

@@ -1,6 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
 /** @import { Api } from "../kit/api.js" */
+/** @import { Child } from "../kit/element.js" */
 /** @import { Column } from "../kit/list.js" */
 /** @import { View } from "../kit/page.js" */
 /** @import { Call } from "./call_table.js" */
@@ -103,6 +104,25 @@ export const call = {
 };
 
 /**
+ * Whom a call waits for, and since when: only they can answer.
+ *
+ * @param {Call} call
+ * @returns {[string, Child][]}
+ */
+const waitRows = ({ computer, outcome, waiting, waitingSince }) =>
+  outcome !== undefined || !waiting ? [] : [[
+    "Waits for",
+    h(
+      "span",
+      "the person at ",
+      h("bdi", computer),
+      waitingSince === undefined
+        ? ""
+        : `, since ${new Date(waitingSince).toLocaleString()}`,
+    ),
+  ]];
+
+/**
  * @param {Call} call
  * @param {Api} api
  */
@@ -117,6 +137,7 @@ const callView = (call, api) => [
       ["Request", `${call.request}, ${call.reqId}`],
       ["Began", new Date(call.beganAt).toLocaleString()],
       ["Outcome", h("span", { class: callTone(call) }, callState(call))],
+      ...waitRows(call),
       ["Time", call.ms === undefined ? "–" : durationText(call.ms)],
       ["Sent", sizeText(call.sentBytes)],
       ["Answer", sizeText(call.bytes)],

@@ -34,7 +34,9 @@ export function eventSentence(event, data) {
     case "call_began":
       return `${agent} calls ${what} of ${computer}`;
     case "call_waiting":
-      return `${what} of ${computer}: ${runningText(data)}`;
+      return `${what} of ${computer}: ${
+        runningText({ waiting: data["waiting"] })
+      }`;
     case "call_ended":
       return `${what} of ${computer}: ${outcomeText(data)} after ${
         durationText(Number(data["ms"]))

@@ -97,7 +97,7 @@ export class ServerLive extends Live {
     if (pulse) pulse.last = entry;
     if (/^(sign_in_allowed|grant_ended)$/.test(event)) this.signInChanges++;
     else if (event === "call_began") this.#calls.began(at, data);
-    else if (event === "call_waiting") this.#calls.waits(data);
+    else if (event === "call_waiting") this.#calls.waits(at, data);
     else if (event === "call_ended") {
       this.#calls.ended(at, data);
       this.seconds.add(at, Number(data["ms"]), outcomeText(data));

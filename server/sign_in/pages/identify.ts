@@ -10,11 +10,10 @@ import { isOfficeName } from "../../../protocol/names.ts";
 import type { SmcpEnv } from "../../http/http_app.ts";
 import { log, reasonOf } from "../../shared/log.ts";
 import { programOf } from "../grants.ts";
-import { clientOf, PageFault, Parameters } from "../oauth.ts";
+import { clientOf, PageFault, Parameters, type SignInTries } from "../oauth.ts";
 import type { Person, PersonsHere } from "../persons.ts";
 import type { ProviderPersons, VisitKey } from "../provider.ts";
 import { type Consent, randomText } from "../seals.ts";
-import type { Tries } from "../tries.ts";
 import type { Refused } from "../../auth/authenticator.ts";
 import type { PageAnswers, PageParts } from "./answers.ts";
 import type { PageCookies } from "./cookies.ts";
@@ -24,7 +23,7 @@ const MAX_NAMES = 16 * 1024;
 
 /** What {@linkcode Identification} needs. */
 export interface IdentifyParts extends PageParts {
-  readonly tries: Tries;
+  readonly tries: SignInTries;
 }
 
 /** A person's answer to the first step. */

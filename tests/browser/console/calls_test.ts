@@ -266,10 +266,19 @@ consoleTest(
     const { page } = tab;
     await page.getByText("live", { exact: true }).waitFor();
     const call = agent.callTool("pc", "echo", { text: "x" });
-    const waits = /^echo north planner pc .* waits for confirmation/;
+    const waits = /^echo north planner pc .* waits for confirmation, \d+ s/;
     await page.getByRole("row", { name: waits }).waitFor();
+    await page.setViewportSize(PHONE);
+    await page.getByText(/waits for confirmation, \d+ s/).waitFor();
+    assertEquals(await tooWide(page), []);
     await page.getByRole("link", { name: "echo" }).click();
     await page.getByText("waits for confirmation").waitFor();
+    await page.getByText(/^the person at pc, since .*\d/).waitFor();
+    assertEquals(await tooWide(page), []);
+    const buttons = page.getByRole("main").getByRole("button");
+    // It can be cancelled there, and not answered.
+    assertEquals(await buttons.allInnerTexts(), ["Cancel…"]);
+    await page.setViewportSize(DESK);
     people[0]?.("once");
     await page.getByText("ok", { exact: true }).waitFor();
     await call;

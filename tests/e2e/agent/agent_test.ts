@@ -94,7 +94,8 @@ Deno.test("SmcpAgent receives every kind of answer of a Computer", async () => {
     ["client:tool_call", {
       tool_name: "echo",
       params,
-      timeout: 7,
+      timeout: 307,
+      confirmation_timeout: 300,
       progress: "waiting",
     }],
   ]);
@@ -173,6 +174,11 @@ Deno.test("SmcpAgent sends no request that the protocol does not allow: 400 name
         () => agent.openDocument("pc", "dpe://h/d", { timeoutMs }),
       ].map((ask): [string, typeof ask] => ["timeoutMs", ask])
     ),
+    ...[-1, 3_600_001, Infinity, NaN].map((confirmationTimeoutMs) => {
+      const ask = () =>
+        agent.callTool("pc", "echo", {}, { confirmationTimeoutMs });
+      return ["confirmationTimeoutMs", ask] as [string, typeof ask];
+    }),
   ];
   for (const [field, ask] of bad) {
     const error = await assertRejects(ask, ProtocolError, `${field}: `);

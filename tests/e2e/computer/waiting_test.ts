@@ -1,4 +1,9 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { waitedFor } from "../../../agent/mod.ts";
 import {
   type Confirm,
@@ -98,7 +103,9 @@ const LATE = {
 Deno.test("the result of a call that nobody confirmed says so, also where the caller asked for no progress", async () => {
   const { confirm, say } = person();
   await using pc = await startComputer({ files: files() }, { confirm });
-  const { text, meta, result } = await pc.call("echo", X, { timeoutMs: 1000 });
+  const { text, meta, result } = await pc.call("echo", X, {
+    confirmationTimeoutMs: 1000,
+  });
   assertEquals([meta, waitedFor(result)], [LATE, "confirmation"]);
   assertEquals(
     text,
@@ -224,10 +231,12 @@ Deno.test("operators see what calls wait for: in the list of calls, in the strea
     "confirmation",
   ]);
   const { body } = await operate(url, `/offices/${OFFICE}/calls`, { token });
-  assertEquals(body.calls[0].waiting, "confirmation");
+  const [{ waiting: shown, waiting_ms, ms }] = body.calls;
+  assertEquals(shown, "confirmation");
+  assert(waiting_ms >= 0 && waiting_ms <= ms);
   const env = { SMCP_URL: url, SMCP_TOKEN: TOKEN };
   const { stdout } = await runMain("server", ["calls", OFFICE], { env });
-  assertMatch(stdout, / WAITS FOR\nr1 .* confirmation\n$/);
+  assertMatch(stdout, / WAITS FOR +WAITS, S\nr1 .* confirmation +\d+\.\d\n$/);
   await say("once");
   assertEquals((await waiting()).at(-1), null);
   await call;
@@ -255,14 +264,14 @@ Deno.test("smcp-agent call shows that it waits, and that it was not confirmed", 
   await office.agent.leave();
   await using command = startMain("agent", [
     ...["call", "echo", "--url", office.url, "--office", OFFICE],
-    ...["--arg", "text=x", "--timeout", "15"],
+    ...["--arg", "text=x", "--confirmation-timeout", "2"],
   ]);
   await command.line(/^waits for confirmation at pc$/);
   assertEquals((await command.status).code, 1);
   const output = command.lines.join("\n");
-  assertStringIncludes(output, "The call was not confirmed at pc within 15 s");
+  assertStringIncludes(output, "The call was not confirmed at pc within 2 s");
   assertStringIncludes(output, "not confirmed in time");
-  assertEquals(output.includes("--timeout"), false, output);
+  assertEquals(output.includes(" --timeout"), false, output);
   await say("no");
 });
 

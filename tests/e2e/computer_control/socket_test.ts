@@ -32,7 +32,12 @@ Deno.test("a command finds the Computer that runs, asks it, and gets its errors"
     pid: holder.pid,
   });
   assertEquals(await found.request({ command: "devices" }), [
-    { id: "0a", label: "Pixel" },
+    {
+      id: "0a",
+      label: "Pixel",
+      paired: "2026-11-30T00:00:00Z",
+      isWoken: false,
+    },
   ]);
   await assertRejects(
     () => found.request({ command: "removeDevice", which: "Fold" }),

@@ -10,7 +10,13 @@ const control = await ControlSocket.open({
     url: "http://127.0.0.1:8787",
     pid: Deno.pid,
   }),
-  devices: () => Promise.resolve([{ id: "0a", label: "Pixel" }]),
+  devices: () =>
+    Promise.resolve([{
+      id: "0a",
+      label: "Pixel",
+      paired: "2026-11-30T00:00:00Z",
+      isWoken: false,
+    }]),
   removeDevice: (which) =>
     Promise.reject(new Error(`no device is called ${which}`)),
   rules: () => Promise.resolve({ rules: [], permissions: [] }),

@@ -261,6 +261,7 @@ function setup() {
   let refused = () => {};
   const officeOf = (payload: object) => Object(payload).office_id;
   const membership = new Membership({ role: "computer", name: "laptop" }, {
+    joinFields: () => ({}),
     ask: (event, payload, _options, onAck) => {
       sent.push(`${event.split(/[:_]/)[1]} ${officeOf(payload)}`);
       const result = Promise.withResolvers<unknown[]>();

@@ -4,6 +4,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
+import { runningText } from "../../../console/page/kit/text.js";
 import { CallTable } from "../../../console/page/server/call_table.js";
 
 const NORTH = { office: "north", agent: "planner", computer: "pc" };
@@ -112,3 +113,40 @@ for (const [name, [steps, expected]] of Object.entries(ORDERS)) {
     );
   });
 }
+
+Deno.test("a call that waits has the time of the first report of it, from the stream or a list", () => {
+  const waits = { ...CALL, event: "call_waiting", waiting: "confirmation" };
+  const began = Date.now() - 10_000;
+  const streamed = new CallTable();
+  streamed.began(began, { ...CALL, event: "call_began" });
+  streamed.waits(began + 1_000, waits);
+  streamed.waits(began + 2_000, waits);
+  streamed.adopt({
+    calls: [{ ...CALL, waiting: "confirmation", waiting_ms: 5 }],
+    lastKey: streamed.lastKey,
+  });
+  assertEquals(streamed.all[0]?.waitingSince, began + 1_000);
+  streamed.waits(began + 3_000, { ...waits, waiting: null });
+  streamed.waits(began + 4_000, waits);
+  assertEquals(streamed.all[0]?.waitingSince, began + 4_000);
+
+  const listed = new CallTable();
+  listed.adopt({
+    calls: [{ ...CALL, waiting: "confirmation", waiting_ms: 5_000 }],
+    lastKey: 0,
+  });
+  const [call] = listed.all;
+  const agoMs = Date.now() - (call?.waitingSince ?? 0);
+  assertEquals([call?.waiting, Math.floor(agoMs / 1_000)], ["confirmation", 5]);
+});
+
+Deno.test("what a call waits for is written with the seconds since then", () => {
+  const call = { waiting: "confirmation", waitingSince: 1_000 };
+  assertEquals(runningText(call), "waits for confirmation");
+  assertEquals(runningText(call, 13_900), "waits for confirmation, 12 s");
+  assertEquals(
+    runningText({ ...call, waiting: "answer" }, 200_000),
+    "waits for an answer, 3 min 19 s",
+  );
+  assertEquals(runningText({ waiting: null, waitingSince: 1 }, 2), "running");
+});

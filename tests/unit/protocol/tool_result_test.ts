@@ -78,6 +78,25 @@ Deno.test("results are written with meta and _meta, equal", () => {
   assertEquals(added, { ...OK, meta: { a: 1 }, _meta: { a: 1 } });
 });
 
+Deno.test("the result of a call that was not confirmed in time says that repeating it is right only where a later yes counts", () => {
+  const wait: Wait = { waiting: "confirmation", computer: "pc", lateMs: 6e5 };
+  const late =
+    ". The person can still answer: repeat the call unchanged if it is still wanted, and a yes within 10 minutes lets it run at once";
+  const textOf = (result: CallToolResult) => result.content[0]?.text;
+  assertEquals(
+    textOf(timeoutResult(9, wait)),
+    `The call was not confirmed at pc within 9 s; the tool did not run${late}`,
+  );
+  assertEquals(
+    textOf(cancelledResult("timeout", wait)),
+    `The call was cancelled: the agent's timeout has passed; it waited for confirmation at pc${late}`,
+  );
+  for (const reason of ["operator", undefined] as const) {
+    const text = textOf(cancelledResult(reason, wait)) ?? "";
+    assertEquals(text.includes("repeat"), false, text);
+  }
+});
+
 Deno.test("results of calls that waited for a person say for what, to people and to waitedFor()", () => {
   const cancelled = "The call was cancelled by an operator of the Server";
   const ended = [

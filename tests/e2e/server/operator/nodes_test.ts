@@ -269,6 +269,13 @@ Deno.test("nodes: an operator asks a Computer of another node, and cancels there
     [data.req_id, data.computer, data.waiting],
     [req_id, "pc", "confirmation"],
   );
+  const { body } = await left.get("/calls");
+  const [listed] = body.calls;
+  assertEquals(
+    [listed.req_id, listed.computer, listed.waiting],
+    [req_id, "pc", "confirmation"],
+  );
+  assert(listed.waiting_ms >= 0 && listed.waiting_ms <= listed.ms);
   leaving.abort();
   await answer;
   assertEquals(

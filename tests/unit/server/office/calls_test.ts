@@ -317,6 +317,34 @@ Deno.test("what a call waits for is noted, and goes to Agents that ask for that 
   }
 });
 
+Deno.test("a call waits since the first report of it, until it continues", () => {
+  const { plain, agent, computer, advance } = pair();
+  agent.send(CALL, REQUEST);
+  const [call] = plain.offices.find("north")!.calls;
+  const report = (waiting: "confirmation" | "answer" | null) =>
+    computer.send(PROGRESS, {
+      agent: "agent",
+      computer: "computer",
+      req_id: "r1",
+      progress: 1,
+      waiting,
+    });
+  const since: unknown[] = [];
+  for (
+    const waiting of ["confirmation", "confirmation", null, "answer"] as const
+  ) {
+    advance(1_000);
+    report(waiting);
+    since.push(call && [call.waiting, call.waitingSince - call.began]);
+  }
+  assertEquals(since, [
+    ["confirmation", 1_000],
+    ["confirmation", 1_000],
+    [undefined, 1_000],
+    ["answer", 4_000],
+  ]);
+});
+
 Deno.test("how a call ended says whose cancel or timeout it was (protocol §10)", () => {
   const cancelled = {
     content: [],

@@ -1,0 +1,61 @@
+import { assertEquals } from "@std/assert";
+import {
+  CallTime,
+  confirmSeconds,
+  timesOf,
+} from "../../../shared/call_time.ts";
+
+/** A clock that the test moves. */
+function clock() {
+  let at = 1_000;
+  return { now: () => at, pass: (ms: number) => void (at += ms) };
+}
+
+Deno.test("CallTime: the tool's time stands still while a person is asked, and theirs while it runs", () => {
+  const { now, pass } = clock();
+  const time = new CallTime({ runMs: 60_000, confirmMs: 300_000 }, now);
+  pass(10_000);
+  assertEquals([time.leftMs, time.confirmLeftMs], [50_000, 300_000]);
+  time.confirms(true);
+  pass(200_000);
+  time.confirms(true);
+  assertEquals([time.leftMs, time.confirmLeftMs], [100_000, 100_000]);
+  time.confirms(false);
+  pass(20_000);
+  assertEquals([time.leftMs, time.confirmLeftMs], [30_000, 100_000]);
+  time.confirms(true); // again: what is left of it
+  pass(100_001);
+  assertEquals([time.isConfirming, time.leftMs], [true, -1]);
+});
+
+Deno.test("CallTime: without a time of its own a confirmation counts as running", () => {
+  const { now, pass } = clock();
+  const time = new CallTime({ runMs: 60_000, confirmMs: 0 }, now);
+  time.confirms(true);
+  pass(59_000);
+  assertEquals(
+    [time.isConfirming, time.leftMs, time.confirmLeftMs],
+    [false, 1_000, 1_000],
+  );
+});
+
+Deno.test("confirmSeconds: rounded up, and at most an hour with the tool's", () => {
+  for (
+    const [confirmMs, runSeconds, seconds] of [
+      [300_000, 60, 300],
+      [1, 60, 1],
+      [1_001, 60, 2],
+      [0, 60, 0],
+      [3_600_000, 60, 3_540],
+      [300_000, 3_599, 1],
+      [300_000, 3_600, 0],
+    ] as const
+  ) assertEquals(confirmSeconds(confirmMs, runSeconds), seconds);
+});
+
+Deno.test("timesOf: a part that leaves the tool no time, or is no number of seconds, counts as absent", () => {
+  assertEquals(timesOf(360, 300), { runMs: 60_000, confirmMs: 300_000 });
+  for (const part of [undefined, null, 0, -1, 1.5, 60, 61, "30", NaN]) {
+    assertEquals(timesOf(60, part), { runMs: 60_000, confirmMs: 0 });
+  }
+});
