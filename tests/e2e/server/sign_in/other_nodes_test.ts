@@ -1,7 +1,7 @@
 /** What a node of a cluster does about a key that it does not have yet: others have reloaded theirs. */
 import { assertEquals } from "@std/assert";
 import { memoryStore } from "../../../../server/sign_in/memory_store.ts";
-import { SignInBench, TestHost } from "../../../support/server/sign_in.ts";
+import { SignInBench, type TestHost } from "../../../support/server/sign_in.ts";
 
 /** Two nodes with one store, as Redis is, of which the second has the keys of before. */
 function nodes(): readonly [SignInBench, SignInBench] {
