@@ -172,10 +172,13 @@ export const PAIRING_ATTACKS: readonly Attack[] = [
       const link = await side.link();
       const first = await stranger(phone.computer);
       const second = await stranger(phone.computer);
-      const answers = await Promise.all([
-        side.approvals.handle(await helloOf(first, link, phone)),
-        side.approvals.handle(await helloOf(second, link, phone)),
-      ]);
+      const messages = [
+        await helloOf(first, link, phone),
+        await helloOf(second, link, phone),
+      ];
+      const answers = await Promise.all(
+        messages.map((message) => side.approvals.handle(message)),
+      );
       const kinds = answers.map(kindOf).toSorted();
       assertEquals(kinds, ["code", "refused"]);
     },

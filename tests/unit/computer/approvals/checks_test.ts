@@ -23,6 +23,7 @@ const CHECKS: readonly Check[] = [
     source: `if (this.#isClosed) throw new Error("The Computer is closed");
       if (message`,
     without: "if (message",
+    repeats: "polls, answers and the pairing end with the Computer, too",
   },
   {
     noticedBy: "threat 13: a message of another kind",
@@ -122,15 +123,8 @@ const CHECKS: readonly Check[] = [
   {
     noticedBy: "threat 20: keys that are none",
     file: PAIRINGS,
-    source: `await savedKey(seal, SEALING, "seal")`,
-    without: "seal",
-  },
-  {
-    noticedBy: "threat 20: keys that are none",
-    file: PAIRINGS,
-    source: `await savedKey(sign, SIGNING, "sign")`,
-    without: "sign",
-    repeats: "the signature of the hello is verified with that key",
+    source: `const answer = await writeMessage("code", code, self, candidate);`,
+    without: `const answer = writeMessage("code", code, self, candidate);`,
   },
   {
     noticedBy: "threat 20: nobody gets a token",
@@ -339,7 +333,13 @@ for (const check of CHECKS) {
   const { file, source, repeats, noticedBy } = check;
   const [line = ""] = source.split("\n");
   const what = repeats === undefined ? "is missed" : `repeats: ${repeats}`;
-  Deno.test(`the check of ${file} ${what}: ${line.trim()}`, async () => {
-    assertEquals(await hasEffect(noticedBy, check), repeats === undefined);
+  Deno.test({
+    name: `the check of ${file} ${what}: ${line.trim()}`,
+    // What lacks a check may leave something open.
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: async () => {
+      assertEquals(await hasEffect(noticedBy, check), repeats === undefined);
+    },
   });
 }
