@@ -183,6 +183,11 @@ export class Approvals {
     }
   }
 
+  /** The page of the last link that a device used. */
+  get page(): string | undefined {
+    return this.#devices.all.findLast(({ saved }) => saved.page)?.saved.page;
+  }
+
   /** Returns the devices that can be woken. */
   subscriptions(): [device: string, push: PushSubscription][] {
     return this.#devices.all.flatMap(({ name, push }) =>

@@ -141,6 +141,7 @@ export class Pairings {
       this.#parts,
       secret,
       { id: "pairing", verifier },
+      page,
     );
     this.#open = pairing;
     pairing.gone.then(() => {
@@ -188,6 +189,7 @@ export class Pairings {
 class Pairing {
   readonly #parts: PairingParts;
   readonly #secret: Bytes;
+  readonly #page: string;
   readonly verifier: DeviceVerifier;
   readonly #until: number;
   readonly #stopTimer: () => void;
@@ -200,10 +202,16 @@ class Pairing {
   #candidate: Candidate | undefined;
   #device: Device | undefined;
 
-  constructor(parts: PairingParts, secret: Bytes, verifier: DeviceVerifier) {
+  constructor(
+    parts: PairingParts,
+    secret: Bytes,
+    verifier: DeviceVerifier,
+    page: string,
+  ) {
     this.#parts = parts;
     this.#secret = secret;
     this.verifier = verifier;
+    this.#page = page;
     this.#until = parts.now() + LIMITS.pairMs;
     this.#stopTimer = limitTime(LIMITS.pairMs, () => this.end("expired"));
   }
@@ -322,6 +330,7 @@ class Pairing {
     return this.#parts.devices.add({
       label,
       paired: new Date().toISOString(),
+      page: this.#page,
       sign: toBase64url(pub.sign),
       seal: toBase64url(pub.seal),
       token: toBase64url(randomBytes(TOKEN_BYTES)),

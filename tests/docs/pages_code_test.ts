@@ -124,7 +124,11 @@ type Caller = Pick<SmcpAgent, "callTool" | "findTool">;
 const impatientOf = (agent: SmcpAgent): Caller => ({
   findTool: (name) => agent.findTool(name),
   callTool: (computer, tool, params, options) =>
-    agent.callTool(computer, tool, params, { ...options, timeoutMs: 1000 }),
+    agent.callTool(computer, tool, params, {
+      ...options,
+      timeoutMs: 1000,
+      confirmationTimeoutMs: 1000,
+    }),
 });
 
 Deno.test({
