@@ -114,7 +114,7 @@ const FLAGS: readonly [line: string, Record<string, unknown>][] = [
     },
   ],
   ["SMCP_APPROVALS=1", { approvals: true }],
-  ["SMCP_APPROVALS_HOST=a.example --approvals", {
+  ["--approvals --approvals-host=A.example", {
     approvals: true,
     approvalsHost: "a.example",
   }],
