@@ -227,6 +227,8 @@ export interface ObjectSignIn {
   readonly option: SignInOption;
   /** Answers another object. */
   answer(request: Request): Promise<Response>;
+  /** Asks again for what is open: the message of its end may be lost. */
+  recheck(): void;
 }
 
 /** The names of {@linkcode SmcpWorkerOptions}, and those that {@linkcode checkKept} refuses with a reason. */
@@ -308,9 +310,10 @@ export const resolveWorkerOptions = (
   );
 
 /** The sign-in of a Worker is in its objects. */
-const ELSEWHERE = signInOption(() => {
+const NOT_HERE = () => {
   throw new Error("A Worker has no sign-in of its own");
-});
+};
+const ELSEWHERE = signInOption({ newHost: NOT_HERE, start: NOT_HERE });
 
 /** Returns the stub of an object. */
 export function stubOf(

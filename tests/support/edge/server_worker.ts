@@ -26,6 +26,8 @@ export interface Bindings {
   readonly METRICS?: boolean;
   /** The secret of its sign-in, if it has one. */
   readonly SIGN_IN?: string;
+  /** Whether objects lose the registry's messages that a grant has ended, and look around all the time. */
+  readonly LOSSY?: boolean;
 }
 
 /** What runtimes have besides. */
@@ -54,6 +56,11 @@ const made = smcpWorker((
 /** Ends an object, with all that it has in memory: `?front=eu-1` or `?office=office:home`. */
 const ABORT = "/.test/abort";
 
+const realInterval = globalThis.setInterval;
+
+/** Where objects send each other what concerns the sign-in. */
+const SIGN_IN = "https://object/.smcp/sign-in";
+
 const isAbort = ({ url }: Request) => new URL(url).pathname === ABORT;
 
 /** A class of objects that a test can end. */
@@ -61,13 +68,25 @@ const abortable = (Base: typeof made.Front) =>
   class extends Base {
     readonly #state: Abortable;
 
+    readonly #isLossy: boolean;
+
     constructor(state: Abortable, env: Env) {
       super(state, env);
       this.#state = state;
+      this.#isLossy = env.LOSSY ?? false;
+      if (this.#isLossy) {
+        globalThis.setInterval =
+          ((callBack: () => void) =>
+            realInterval(callBack, 50)) as typeof setInterval;
+      }
     }
 
     override async fetch(request: Request): Promise<Response> {
       if (isAbort(request)) this.#state.abort("a test ends it");
+      if (this.#isLossy && request.url === SIGN_IN) {
+        const text = await request.clone().text();
+        if (text === '["ended"]') return Response.json([]);
+      }
       return await super.fetch(request);
     }
   };
@@ -81,9 +100,8 @@ const STORE = "/.test/sign-in";
 const worker = {
   async fetch(request: Request, env: Env): Promise<Response> {
     if (new URL(request.url).pathname === STORE) {
-      const url = "https://object/.smcp/sign-in";
       return await env.OFFICE.get(env.OFFICE.idFromName("registry"))
-        .fetch(new Request(url, request));
+        .fetch(new Request(SIGN_IN, request));
     }
     if (!isAbort(request)) return await made.worker.fetch(request, env);
     const { searchParams } = new URL(request.url);
