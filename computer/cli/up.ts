@@ -58,8 +58,12 @@ export type CreateServer = (
     readonly mcp: boolean;
     /** Whether people sign in to it. */
     readonly signIn: boolean;
+    /** Whether persons answer the questions of this machine's Computer from devices. */
+    readonly approvals: boolean;
     /** The token of its operators; false without operators. */
     readonly operator: false | { readonly token: string };
+    /** The office of its Computer. */
+    readonly office: string;
     /** The port that it will listen on, or 0. */
     readonly port: number;
     /** The URL by which clients reach it, other than that of its port. */
@@ -75,6 +79,7 @@ interface UpFlags extends Omit<RunFlags, "url" | "path">, ClusterFlags {
   port: number;
   publicUrl?: string;
   signIn?: boolean;
+  approvals?: boolean;
   mcp: boolean;
   operator: boolean;
 }
@@ -123,6 +128,10 @@ export function upCommand(createServer: CreateServer): Command {
       "--sign-in",
       "let MCP clients sign in with that key in a browser, so that they need nothing but the URL; all else needs the key",
     ),
+    option(
+      "--approvals",
+      "let paired devices answer this Computer's questions, at /approve; those elsewhere need --public-url",
+    ),
     protocolOption(command),
     option(
       "--no-mcp",
@@ -145,7 +154,9 @@ async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
   const server = await createServer({
     mcp,
     signIn,
+    approvals: flags.approvals === true,
     operator,
+    office,
     port,
     publicUrl,
     clustering,

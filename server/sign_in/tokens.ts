@@ -17,10 +17,10 @@ import {
   OAuthFault,
   type Parameters,
   readForm,
+  type SignInTries,
   toErrorResponse,
 } from "./oauth.ts";
 import { sha256 } from "./seals.ts";
-import type { Tries } from "./tries.ts";
 
 /** Milliseconds that an access token is good for. */
 const ACCESS_MS = 3_600_000;
@@ -74,7 +74,7 @@ const VERIFIER = /^[\w.~-]{43,128}$/;
 interface TokenParts extends SignInParts {
   readonly grants: Grants;
   readonly clients: Clients;
-  readonly tries: Tries;
+  readonly tries: SignInTries;
 }
 
 /** The endpoints for tokens. */
@@ -185,8 +185,9 @@ export class TokenEndpoints {
     const token = form.get("refresh_token") ?? "";
     const claims = await seals.open("refresh", token);
     for (let left = MAX_ROTATIONS; claims !== undefined && left > 0; left--) {
-      const { grant } = await grants.alive(claims.grant) ?? {};
-      if (grant === undefined) break;
+      const found = await grants.alive(claims.grant);
+      if ("refused" in found) break;
+      const { grant } = found;
       this.#checkClient(form, grant);
       this.#checkResource(form, grant);
       const refresh = decideRefresh(grant, claims.number, Date.now());
