@@ -3,7 +3,7 @@ import { consoleTest } from "../support/driven.ts";
 import { startApproving } from "../support/approving.ts";
 
 /** Chromium without Google's services has no push service: one of the test's own answers `subscribe()`. */
-const SUBSCRIBE = `
+const SUBSCRIBE = `{
   globalThis.asked = [];
   const keys = {
     p256dh: Uint8Array.from({ length: 65 }, (_, i) => i === 0 ? 4 : 7).buffer,
@@ -20,7 +20,7 @@ const SUBSCRIBE = `
     return current = subscription;
   };
   PushManager.prototype.getSubscription = async () => current;
-`;
+}`;
 
 consoleTest(
   "threat 33: Notify me gives the Computer a subscription, and a push shows neither tool nor arguments",
@@ -32,7 +32,7 @@ consoleTest(
     await context.grantPermissions(["notifications"], {
       origin: approving.relay.url,
     });
-    await page.addInitScript(SUBSCRIBE);
+    await page.evaluate(SUBSCRIBE);
     await approving.pair(page);
     await page.getByRole("button", { name: "Notify me" }).click();
     await page.getByText("A call that waits will notify you.").waitFor();
@@ -65,7 +65,6 @@ consoleTest(
         await new Promise((done) => setTimeout(done, 50));
       }
     })()`);
-    console.log(JSON.stringify(shown));
     assertEquals(shown as unknown, [
       ["Approvals", "laptop: a tool call waits for your answer"],
     ]);
