@@ -181,7 +181,7 @@ consoleTest(
         : pass(message);
     await page.getByRole("button", { name: "Pair", exact: true }).click();
     await second.type(await page.locator(".digits").innerText());
-      approving.relay.lie = async (message, pass) => {
+    approving.relay.lie = async (message, pass) => {
       const answer = await pass(message);
       return answer[1] === 10 ? await other.approvals.handle(message) : answer;
     };

@@ -166,7 +166,7 @@ export async function startApproving(): Promise<Approving> {
     approvals,
     relay,
     page,
-    ask: (request = {}) => ask(approvals, request),
+    ask: (request = {}) => askDevices(approvals, request),
     open,
     pair,
     async paired({ label, ...options } = {}) {
@@ -218,7 +218,8 @@ const REQUEST = {
   leftMs: 300_000,
 } as const;
 
-function ask(
+/** Asks the devices of a Computer whether a tool may run. */
+export function askDevices(
   { confirm }: Approvals,
   request: Partial<ConfirmRequest>,
 ): Asked {
