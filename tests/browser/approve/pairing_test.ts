@@ -198,3 +198,33 @@ consoleTest(
     ]);
   },
 );
+
+consoleTest(
+  "on an iPhone, Safari says to install first, and copies the link for that",
+  async () => {
+    await using approving = await startApproving();
+    await using tab = await approving.open();
+    const { page } = tab;
+    const origin = approving.relay.url;
+    await page.context().grantPermissions(
+      ["clipboard-read", "clipboard-write"],
+      { origin },
+    );
+    await page.addInitScript(`Object.defineProperty(navigator, "userAgent", {
+      get: () => "Mozilla/5.0 (iPhone) Version/18.0 Mobile/15E148 Safari/604.1",
+    })`);
+    await page.reload();
+    await page.getByText("Add to Home Screen").waitFor();
+    const pairing = await openPairing(approving.approvals, approving.page);
+    await page.goto(pairing.link);
+    await page.getByText("Add to Home Screen").waitFor();
+    await page.getByRole("button", { name: "Copy the link" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    const copied = await page.evaluate("navigator.clipboard.readText()");
+    assertEquals(copied, pairing.link);
+    const label = page.getByLabel("Name of this device");
+    assertEquals(await label.inputValue(), "iPhone, Safari");
+    // The link was not used here.
+    assertEquals(approving.relay.requests.size, 0);
+  },
+);
