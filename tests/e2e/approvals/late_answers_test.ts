@@ -43,6 +43,10 @@ async function start({ isPaired = true } = {}) {
     get asked() {
       return asked;
     },
+    /** Resolves when a person was asked so often. */
+    async askedTimes(count: number) {
+      while (asked < count) await wake.promise;
+    },
     /** Calls, and waits until nobody has answered in time. */
     timedOut: (params: Record<string, unknown> = X) =>
       pc.call("echo", params, { confirmationTimeoutMs: 1_000 }),
@@ -114,6 +118,25 @@ Deno.test("a late yes is for one Agent and its arguments: another one is asked a
     await wire.call({ tool_name: "echo", params: X });
   };
   assertEquals(await scene.asks(others), true);
+});
+
+Deno.test("a call that is repeated before the answer is asked about in place of the late question, so that one yes is one run", async () => {
+  await using scene = await start();
+  await scene.timedOut();
+  const { questions: [late], tick } = await scene.shown();
+  assertEquals(late?.late, true);
+  const other = scene.call("echo", { text: "other" });
+  await scene.askedTimes(2);
+  assertEquals((await scene.shown()).questions.length, 2);
+  const again = scene.call("echo", X);
+  await scene.askedTimes(3);
+  const { questions } = await scene.shown();
+  assertEquals(questions.map(({ late }) => late), [undefined, undefined]);
+  assertEquals(await scene.say(late?.hash ?? "", tick), "ended: asked again");
+  for (const { hash } of questions) {
+    assertEquals(await scene.say(hash, tick), "taken");
+  }
+  assertEquals([(await again).text, (await other).text], ["x", "other"]);
 });
 
 Deno.test("a late yes counts for ten minutes", async () => {
