@@ -87,13 +87,7 @@ async function savedDevice(data: unknown, at: string): Promise<SavedDevice> {
   };
 }
 
-/**
- * Checks a public key.
- *
- * @param at the field, for the error
- * @throws {Error} that names the field and the problem
- */
-export async function savedKey(
+async function savedKey(
   data: unknown,
   algorithm: EcKeyImportParams,
   at: string,
