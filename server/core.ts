@@ -35,6 +35,7 @@ import type { Clock, Offices, Peer } from "./office/peer.ts";
 import type { CloseOptions, ResolvedOptions } from "./options.ts";
 import { checkNames } from "../shared/checks.ts";
 import type { Hono } from "hono";
+import type { DeviceRoutes } from "./doors/approvals.ts";
 import { PACKAGE_VERSION } from "../cli/version.ts";
 import { GatewayRoutes } from "./doors/gateway_routes.ts";
 import { Issuer } from "./doors/issuer.ts";
@@ -78,6 +79,7 @@ export class ServerCore {
   readonly #calls: AskingCalls;
   readonly #gateway: GatewayRoutes | undefined;
   readonly #operator: OperatorRoutes | undefined;
+  readonly #devices: DeviceRoutes | undefined;
   readonly #deadlines = new Deadlines();
   readonly #memberBytes: () => number[];
   #lag: LoopLag | undefined;
@@ -137,12 +139,14 @@ export class ServerCore {
       recheck: () => this.recheck(),
     });
     if (cluster && !operator) refuseOperators(cluster.others);
+    this.#devices = all.approvals?.routes({ ...parts, offices: everywhere });
     this.app = httpApp({
       ...parts,
       stats,
       protocols,
       gateway: this.#gateway,
       operator: this.#operator,
+      devices: this.#devices,
     });
   }
 
@@ -242,6 +246,7 @@ export class ServerCore {
 
   async #shutDown(graceMs: number, end: () => Promise<void>): Promise<void> {
     this.#isDraining = true;
+    this.#devices?.close();
     await this.#offices.drain(graceMs);
     this.#deadlines.clear();
     this.#operator?.close();
@@ -265,17 +270,18 @@ const newLocalOffices = (
     readonly limiter: Limiter;
     readonly journal: Journal;
   },
-): LocalOffices =>
-  new LocalOffices({
-    clock: CLOCK,
-    deadlines,
+): LocalOffices => {
+  const shared = { clock: CLOCK, deadlines, audit: journal.write };
+  return new LocalOffices({
+    ...shared,
     limiter,
-    audit: journal.write,
+    devicesOf: all.approvals?.devicesOf(shared),
     observe: calls.observe,
     waits: watchWaits(journal),
     maxMessageBytes: all.maxMessageBytes,
     requestTimeoutMs: all.requestTimeoutMs,
   });
+};
 
 /** Makes what every connection to an office works with. */
 const newConnections = (

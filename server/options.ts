@@ -39,6 +39,12 @@ import {
   memberOf,
 } from "./shared/cluster.ts";
 import type { Gateway, GatewayHost } from "../shared/gateway.ts";
+import {
+  type ApprovalsOption,
+  type ApprovalsSetup,
+  ownHost,
+  setupOf,
+} from "./doors/approvals.ts";
 import { type SignInOption, startOf } from "./doors/sign_in.ts";
 import { isSafeIssuer } from "./doors/issuer.ts";
 
@@ -140,6 +146,11 @@ export interface SmcpServerOptions {
    * the API off; default no token.
    */
   operator?: false | { readonly token: string };
+  /**
+   * Lets a person answer the questions of a Computer from a paired device: `approvals()` of
+   * `@a2c-smcp/sdk/server/approvals`; default none.
+   */
+  approvals?: ApprovalsOption;
   /** Detects connections that vanished without closing; default a ping every 25 s, and 20 s for its answer. */
   heartbeat?: Heartbeat;
 }
@@ -175,6 +186,7 @@ export const SERVER_NAMES = {
   gateway: true,
   authorizationServers: true,
   signIn: true,
+  approvals: true,
   operator: { token: true },
   heartbeat: HEARTBEAT,
   ...NUMBERS,
@@ -217,6 +229,7 @@ export interface ResolvedOptions
   readonly observer: CallObserver;
   readonly metrics: Metrics | undefined;
   readonly gateway: GatewaySetup | undefined;
+  readonly approvals: ApprovalsSetup | undefined;
   /** The operator API, which has a token or not; `undefined` where it is switched off. */
   readonly operator: { readonly token: string | undefined } | undefined;
 }
@@ -231,6 +244,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
   const { authenticator, tracer, gateway, auditPayloads = false } = options;
   if (authenticator !== undefined) checkAuthenticator(authenticator);
   checkSignIn(options);
+  const approvals = options.approvals && setupOf(options.approvals);
   const protocols = readProtocols(options.protocol ?? "0.2");
   const { trustedProxies, ...numbers } = readNumbers(options, NUMBERS);
   if (!(numbers.maxConnectBytes > 0)) {
@@ -269,6 +283,8 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
       signIn: options.signIn && startOf(options.signIn),
       agents,
     },
+    approvals,
+    approvalsHost: approvals && ownHost(approvals, options.publicUrl),
     operator: readOperator(options.operator),
     authorizationServers: (options.authorizationServers ?? []).map(readIssuer),
   };

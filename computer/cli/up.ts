@@ -58,6 +58,8 @@ export type CreateServer = (
     readonly mcp: boolean;
     /** Whether people sign in to it. */
     readonly signIn: boolean;
+    /** Whether persons answer the questions of this machine's Computer from devices. */
+    readonly approvals: boolean;
     /** The token of its operators; false without operators. */
     readonly operator: false | { readonly token: string };
     /** The port that it will listen on, or 0. */
@@ -75,6 +77,7 @@ interface UpFlags extends Omit<RunFlags, "url" | "path">, ClusterFlags {
   port: number;
   publicUrl?: string;
   signIn?: boolean;
+  approvals?: boolean;
   mcp: boolean;
   operator: boolean;
 }
@@ -123,6 +126,10 @@ export function upCommand(createServer: CreateServer): Command {
       "--sign-in",
       "let MCP clients sign in with that key in a browser, so that they need nothing but the URL; all else needs the key",
     ),
+    option(
+      "--approvals",
+      "let paired devices answer this Computer's questions, at /approve; those elsewhere need --public-url",
+    ),
     protocolOption(command),
     option(
       "--no-mcp",
@@ -145,6 +152,7 @@ async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
   const server = await createServer({
     mcp,
     signIn,
+    approvals: flags.approvals === true,
     operator,
     port,
     publicUrl,

@@ -34,6 +34,11 @@ import {
 } from "../limits/limits.ts";
 import type { SmcpServerOptions } from "../options.ts";
 import {
+  type ApprovalsFlags,
+  approvalsOptions,
+  checkApprovals,
+} from "./approvals_flags.ts";
+import {
   checkSignIn,
   CLIENT_SECRET,
   SIGN_IN_SECRET,
@@ -76,6 +81,7 @@ export interface ServerFlags
     ClusterFlags,
     LimitFlags,
     SignInFlags,
+    ApprovalsFlags,
     Readonly<Record<NumberFlag, number>>,
     Readonly<Partial<Record<TextFlag, string>>>,
     Readonly<Partial<Record<Switch, boolean>>> {
@@ -145,6 +151,7 @@ export const serverOptions = (): Option[] => [
     "seconds without a request or an open stream after which MCP leaves the agent's seat of an office (default: 60)",
   ).argParser(integer(1, DAY_SECONDS)),
   ...signInOptions(),
+  ...approvalsOptions(),
   ...clusterOptions(),
   flag("--log-level <level>", "the least important events to log")
     .choices(["debug", "info", "warning", "error"]).default("info"),
@@ -378,6 +385,7 @@ export function readSettings(
   const hasJwt = keys.length > 0;
   checkRestrictions(flags, hasJwt);
   checkSignIn({ ...flags, hasJwt, isClustered: clustering !== undefined });
+  checkApprovals(flags);
   if (mcpIdleSeconds !== undefined && !mcp) {
     throw new UsageError("--mcp-idle-seconds does nothing without --mcp");
   }

@@ -18,6 +18,7 @@ import { anyOf, type Authenticator } from "../auth/authenticator.ts";
 import { jwt, type JwtKey } from "../auth/jwt.ts";
 import { naming, optionsOf, readText, type Settings } from "./flags.ts";
 import { type Logging, startLogging } from "./logging.ts";
+import { loadApprovals } from "./approvals_flags.ts";
 import { loadSignIn, NO_KEYS_WARNING } from "./sign_in_flags.ts";
 import { isLoopback } from "../../shared/loopback.ts";
 import { clearText, exposure } from "../http/host_rule.ts";
@@ -49,6 +50,7 @@ export async function serve(
     await run(settings, security, logging, {
       ...await loadGateway(settings, loadMcp),
       ...await loadSignIn(settings),
+      ...await loadApprovals(settings),
       ...await loadObservers(settings),
       ...await loadCluster(settings.clustering),
     });

@@ -25,6 +25,7 @@ import type { Limits } from "../limits/limits.ts";
 import { createSmcpServer, type SmcpServer } from "../mod.ts";
 import type { SmcpServerOptions } from "../options.ts";
 import { loadCluster, type LoadMcp } from "./serve.ts";
+import { loadApprovals } from "./approvals_flags.ts";
 import { checkSignIn, loadSignIn } from "./sign_in_flags.ts";
 
 /** What `up` asks for. */
@@ -33,6 +34,8 @@ export interface UpSettings {
   readonly mcp: boolean;
   /** Whether people sign in to it. */
   readonly signIn: boolean;
+  /** Whether persons answer the questions of this machine's Computer from devices. */
+  readonly approvals?: boolean;
   /** The token of its operators; false without operators. */
   readonly operator: false | { readonly token: string };
   /** The port that it will listen on, or 0; the sign-ins of each are apart. */
@@ -65,7 +68,8 @@ export interface UpServer extends Pick<SmcpServer, "listen" | "connect"> {
  * @throws {Error} where the key or the sign-ins cannot be kept
  */
 export async function serverOfUp(
-  { mcp, signIn, operator, port, publicUrl, clustering, folder }: UpSettings,
+  { mcp, signIn, operator, port, publicUrl, clustering, folder, ...more }:
+    UpSettings,
   loadMcp: LoadMcp,
 ): Promise<UpServer> {
   if (signIn && clustering) {
@@ -93,6 +97,7 @@ export async function serverOfUp(
     ...(lock && { authenticator: lock.authenticator }),
     ...(mcp && { gateway: (await loadMcp())({}) }),
     ...(signIn && await loadSignIn({ signIn, signInFile })),
+    ...await loadApprovals(more),
     ...await loadCluster(clustering),
   };
   const server = orUsageError(() => createSmcpServer(options));

@@ -376,7 +376,7 @@ const whileServing = (seat: Seat, node: TunnelNode): Seat => ({
 
 const openingOf = (
   { id, profile, version, instance, identity, address }: Peer,
-  { role, name, office }: WantedSeat,
+  { role, name, office, devices }: WantedSeat,
   isQuestion: boolean,
 ): Opening => ({
   role,
@@ -387,6 +387,7 @@ const openingOf = (
   identity,
   address,
   isQuestion,
+  ...(devices && { devices }),
   client: id,
   protocol: nameOfProfile(profile),
 });

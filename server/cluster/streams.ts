@@ -5,6 +5,7 @@
  * @module
  */
 import {
+  DEVICE_EVENT,
   isClientEvent,
   isServerEvent,
   JOIN_OFFICE_EVENT,
@@ -83,6 +84,8 @@ export class Carried implements Seat {
   readonly #opened = Promise.withResolvers<Opened>();
   readonly #acks = new Map<number, Ack>();
   readonly #asks = new Map<number, Forget>();
+  /** Those that nothing waits for at the end: a device asks again. */
+  readonly #passed = new Set<number>();
   isHeld = false;
   #identity: Peer["identity"];
   #isClosed = false;
@@ -111,7 +114,7 @@ export class Carried implements Seat {
 
   /** Whether answers of either side are expected. */
   get isBusy(): boolean {
-    return this.#acks.size > 0 || this.#asks.size > 0;
+    return this.#acks.size > 0 || this.#asks.size > this.#passed.size;
   }
 
   receive(event: MemberEvent, payload: Payload, ack?: Ack): void {
@@ -237,12 +240,14 @@ export class Carried implements Seat {
       this.#requireOpen();
       const forget = this.#peer.ask(event, payload() ?? NOTHING, answer);
       this.#asks.set(id, forget);
+      if (event === DEVICE_EVENT) this.#passed.add(id);
     } catch (error) {
       this.#reply(id, errorAnswer(error));
     }
   }
 
   #asked(id: number): void {
+    this.#passed.delete(id);
     if (this.#asks.delete(id) && !this.isBusy) this.#route.offices.rested();
   }
 
@@ -254,6 +259,7 @@ export class Carried implements Seat {
     this.isHeld = false;
     for (const forget of this.#asks.values()) forget();
     this.#asks.clear();
+    this.#passed.clear();
   }
 
   /**
@@ -430,6 +436,6 @@ export class Hosted implements Peer {
 
 /** A later version may have others. */
 const isMemberEvent = (event: string): event is MemberEvent =>
-  isClientEvent(event) ||
+  isClientEvent(event) || event === DEVICE_EVENT ||
   isServerEvent(event) && event !== JOIN_OFFICE_EVENT &&
     event !== LEAVE_OFFICE_EVENT;

@@ -6,7 +6,7 @@
  */
 import type { PageHeaders } from "../../shared/authorization.ts";
 import { isLoopback, isLoopbackName } from "../../shared/loopback.ts";
-import { type Refusal, refusal } from "../shared/http.ts";
+import { notFound, type Refusal, refusal } from "../shared/http.ts";
 
 /** Web origins whose pages may connect. */
 export type Origins = "*" | readonly string[];
@@ -50,6 +50,8 @@ export interface HostRule {
   readonly publicUrl: string | undefined;
   /** Number of trusted proxies in front of the server. */
   readonly proxies: number;
+  /** The host name of the devices of approvals, under which nothing else is served; `undefined` for none. */
+  readonly approvalsHost?: string | undefined;
 }
 
 /**
@@ -62,8 +64,9 @@ export interface HostRule {
  */
 export function checkHost(
   { host, target, localAddress }: Addressed,
-  { hosts, publicUrl, proxies }: HostRule,
+  { hosts, publicUrl, proxies, approvalsHost }: HostRule,
 ): Refusal | undefined {
+  if (isForDevices(host, approvalsHost)) return notFound();
   if (hosts === "*") return undefined;
   const isLocal = localAddress !== undefined && isLoopback(localAddress);
   if (hosts === undefined && (proxies > 0 || !isLocal)) return undefined;
@@ -78,6 +81,35 @@ export function checkHost(
   return isOurs ? undefined : refusal(
     403,
     "Host not allowed: use a name of this machine, such as localhost; smcp-server lets in others with --hosts, and those of a proxy with --trust-proxy",
+  );
+}
+
+/** Returns whether a request is for the host name of the devices of approvals. */
+export const isForDevices = (
+  host: string | undefined,
+  approvalsHost: string | undefined,
+): boolean =>
+  approvalsHost !== undefined && host !== undefined &&
+  hostName(host) === approvalsHost;
+
+/** Labels with a dot between them, of which the last has a letter. */
+const FULL_NAME =
+  /^(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+[a-z](?:[a-z\d-]*[a-z\d])?$/;
+
+/**
+ * Normalizes the host name of the devices of approvals.
+ *
+ * @param name the option or flag that has it
+ * @throws {TypeError} for what is no name of its own, such as a URL, an address or `localhost`
+ */
+export function readApprovalsHost(host: string, name: string): string {
+  const read = hostName(host);
+  const hasPort = AUTHORITY.exec(host)?.[2] !== undefined;
+  if (read !== undefined && !hasPort && FULL_NAME.test(read)) return read;
+  throw new TypeError(
+    `Cannot use ${name} ${
+      JSON.stringify(host)
+    }: expected a host name for approvals alone, without scheme and port, such as "approve.example.com"`,
   );
 }
 

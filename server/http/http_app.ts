@@ -38,6 +38,8 @@ interface HttpAppParts extends RequestParts {
   } | undefined;
   /** Adds the routes of operators. */
   readonly operator: { mount(app: Hono<SmcpEnv>): void } | undefined;
+  /** Adds the routes of persons' devices. */
+  readonly devices: { mount(app: Hono<SmcpEnv>): void } | undefined;
   /** Returns the counts for `/health`. */
   stats(): SmcpServerStats;
   /** Returns the counts of each version; `undefined` where there is one alone. */
@@ -95,6 +97,7 @@ export function httpApp(parts: HttpAppParts): Hono<SmcpEnv> {
   }
   parts.gateway?.mount(app);
   parts.operator?.mount(app);
+  parts.devices?.mount(app);
   app.notFound((c) => toResponse(notFound(parts.gateway?.hintAt(c.req.path))));
   app.onError((error) => toResponse(refusal(500, errorPayloadOf(error))));
   return app;

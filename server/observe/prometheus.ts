@@ -50,6 +50,7 @@ const REFUSAL_REASONS: Readonly<
     5: "engine_version",
     400: "invalid_version",
     403: "origin",
+    404: "not_found",
     429: "connections_per_address",
     500: "draining",
     4008: "version_mismatch",

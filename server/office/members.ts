@@ -8,6 +8,7 @@ import {
   CANCEL_TOOL_CALL_EVENT,
   CLIENT_EVENTS,
   type ClientEvent,
+  DEVICE_EVENT,
   ErrorCode,
   isClientEvent,
   LIST_ROOM_EVENT,
@@ -25,6 +26,7 @@ import {
   type ToolCallCancel,
   UPDATE_DEVICES_EVENT,
   UPDATE_RESOURCES_EVENT,
+  type UpdateDevicesRet,
 } from "../../protocol/mod.ts";
 import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
 import { shownTo } from "../../protocol/profiles.ts";
@@ -47,10 +49,12 @@ import {
 } from "./call.ts";
 import {
   type Ack,
+  type Forget,
   type MemberEvent,
   partyOf,
   type Peer,
   type Seat,
+  type SeatDevices,
   type Seated,
   type WantedSeat,
 } from "./peer.ts";
@@ -130,6 +134,7 @@ export function refuseOutsider(
   payload: Payload,
   error: ProtocolError = notInOffice(),
 ): never {
+  if (event === DEVICE_EVENT) throw error;
   if (isClientEvent(event)) CLIENT_EVENTS[event].parseRequest(payload.peek());
   else SERVER_EVENTS[event].parseRequest(payload.parse());
   throw error;
@@ -138,6 +143,10 @@ export function refuseOutsider(
 /** The error for an event that the Server does not have. */
 export const unknownEvent = (name: string): ProtocolError =>
   new ProtocolError(ErrorCode.BAD_REQUEST, `Unknown event ${quote(name)}`);
+
+/** The error for a device whose office, Computer or token is unknown: the same for each. */
+export const noSuchDevice = (): ProtocolError =>
+  new ProtocolError(ErrorCode.NOT_FOUND, "Not found");
 
 /** The error for a client that is in no office, or no longer in one. */
 export const notInOffice = (): ProtocolError =>
@@ -199,6 +208,10 @@ export class Member implements Seat, Seated {
   names: ServerNames | undefined;
   /** Until its office takes the seat away. */
   isHeld = true;
+  /** The devices of a Computer, where the Server has approvals. */
+  readonly approvals: SeatDevices | undefined;
+  /** Ends the request of a device. */
+  #passing: Forget | undefined;
   /** Its office. */
   readonly home: MemberOffice;
   /** Whether the log has that its requests give another name than its seat's. */
@@ -206,7 +219,7 @@ export class Member implements Seat, Seated {
 
   constructor(
     peer: Peer,
-    { role, name, office }: WantedSeat,
+    { role, name, office, devices = [] }: WantedSeat,
     home: MemberOffice,
   ) {
     this.peer = peer;
@@ -216,6 +229,9 @@ export class Member implements Seat, Seated {
     const joinedAt = home.parts.clock.date();
     this.record = { joinedAt, calls: 0, lastError: undefined };
     this.home = home;
+    if (role !== "computer") return;
+    this.approvals = home.parts.devicesOf?.(this);
+    this.approvals?.replace(devices);
   }
 
   /** The bytes of what is kept of it: texts of its own, and the names of its MCP servers. */
@@ -244,6 +260,7 @@ export class Member implements Seat, Seated {
   receive(event: MemberEvent, payload: Payload, ack?: Ack): void {
     try {
       if (!this.isHeld) refuseOutsider(event, payload);
+      if (event === DEVICE_EVENT) return this.#pass(payload, ack);
       if (isClientEvent(event)) return this.#request(event, payload, ack);
       const answer = this.#serve(event, payload) ?? [];
       ack?.(answer);
@@ -254,7 +271,7 @@ export class Member implements Seat, Seated {
 
   /** @returns the answer, if the event has one */
   #serve(
-    event: Exclude<MemberEvent, ClientEvent>,
+    event: Exclude<MemberEvent, ClientEvent | typeof DEVICE_EVENT>,
     payload: Payload,
   ): Payload | undefined {
     switch (event) {
@@ -263,7 +280,7 @@ export class Member implements Seat, Seated {
       case CANCEL_TOOL_CALL_EVENT:
         return this.#cancel(payload.parse());
       case UPDATE_DEVICES_EVENT:
-        throw unknownEvent(event);
+        return Payload.of(this.#updateDevices(payload.parse()));
       case TOOL_CALL_PROGRESS_EVENT:
         return this.#progress(payload);
       default: { // a Computer reports a change
@@ -283,13 +300,15 @@ export class Member implements Seat, Seated {
     const { agent, office_id, req_id } = parseRequest(payload);
     checkAccess(this, { role: from, name: agent, office: office_id });
     const sessions = this.home.members.flatMap(({ peer, role, name }) =>
-      role === "operator" ? [] : shownTo(this.peer.profile, {
-        sid: peer.id,
-        name,
-        role,
-        office_id,
-        a2c_version: peer.version,
-      })
+      role === "operator" || role === "device"
+        ? []
+        : shownTo(this.peer.profile, {
+          sid: peer.id,
+          name,
+          role,
+          office_id,
+          a2c_version: peer.version,
+        })
     );
     const answer = { sessions, req_id };
     checkSize(answer, this.home.parts.maxMessageBytes);
@@ -342,6 +361,32 @@ export class Member implements Seat, Seated {
     call.agent.notify(TOOL_CALL_PROGRESS_NOTIFICATION, notice);
   }
 
+  /** @throws {ProtocolError} 400 without approvals, as of a Server that does not have the event */
+  #updateDevices(payload: unknown): UpdateDevicesRet {
+    const { from, parseRequest } = SERVER_EVENTS[UPDATE_DEVICES_EVENT];
+    if (!this.home.parts.devicesOf) throw unknownEvent(UPDATE_DEVICES_EVENT);
+    const { computer, devices } = parseRequest(payload);
+    checkAccess(this, { role: from, name: computer });
+    this.approvals?.replace(devices);
+    const { host } = this.approvals ?? {};
+    return { devices: devices.length, ...(host !== undefined && { host }) };
+  }
+
+  /** Passes on what a device has sent; only the Server itself takes the seat of one. */
+  #pass(payload: Payload, ack: Ack = () => {}): void {
+    if (this.role !== "device") throw unknownEvent(DEVICE_EVENT);
+    const { computer } = Object(payload.peek());
+    const { approvals } = this.home.seats.get(computer) ?? {};
+    if (approvals === undefined) throw noSuchDevice();
+    this.#passing = approvals.pass(payload, ack);
+  }
+
+  /** Ends what its devices wait for, or what it waits for as a device. */
+  endDevices(): void {
+    this.approvals?.end();
+    this.#passing?.();
+  }
+
   #request(event: ClientEvent, payload: Payload, ack: Ack | undefined): void {
     const about = CLIENT_EVENTS[event].parseRequest(payload.peek());
     checkAccess(this, { role: "agent", name: about.agent });
@@ -372,7 +417,7 @@ export class Member implements Seat, Seated {
         code,
         reason,
         ...partyOf(peer),
-        ...(role !== "operator" && { office, role, name }),
+        ...(role !== "operator" && role !== "device" && { office, role, name }),
       });
     }
     const body = Payload.of(refusal);

@@ -109,7 +109,7 @@ export class Office {
 
   /** Returns why a client would get no seat now; `undefined` when it would. */
   judge(peer: Peer, wanted: WantedSeat): Refusal | undefined {
-    if (wanted.role === "operator") return undefined;
+    if (isHidden(wanted.role)) return undefined;
     const { limiter } = this.parts;
     const holder = this.seats.get(keyOf({ ...wanted, peer }));
     const isFull = this.members.length >= limiter.limits.membersPerOffice;
@@ -168,6 +168,7 @@ export class Office {
     const { role, name, calls } = member;
     this.seats.delete(keyOf(member));
     member.isHeld = false;
+    member.endDevices();
     this.#announce(LEAVE_OFFICE_NOTIFICATION, member);
     const left = isGone ? undefined : notInOffice();
     const error = role === "computer" ? computerLeft(name) : left;
@@ -181,14 +182,14 @@ export class Office {
   /** Notifies the others; operators are invisible. */
   #announce(event: Notification, member: Member): void {
     const { office, role, name } = member;
-    if (role === "operator") return;
+    if (isHidden(role)) return;
     const notice = Payload.of({ office_id: office, [role]: name });
     this.notify(event, notice, member);
   }
 
   #audit(event: "joined" | "left", member: Member, reason?: string): void {
     const { office, role, name, peer } = member;
-    if (role === "operator") return;
+    if (isHidden(role)) return;
     this.parts.audit({
       event,
       office,
@@ -202,7 +203,7 @@ export class Office {
   /** Ends all calls, and makes all members leave, at shutdown. */
   close(): void {
     for (const call of this.calls) call.end(shuttingDown());
-    for (const each of [...this.members, ...this.#with("operator")]) {
+    for (const each of [...this.members, ...this.#with("operator", "device")]) {
       this.leave(each, false);
     }
   }
@@ -225,7 +226,7 @@ export class Office {
    */
   kick(member: Member, { by, reason, holdMs }: Kick): void {
     const { peer, office, role, name } = member;
-    if (role === "operator" || !member.isHeld) return;
+    if (isHidden(role) || !member.isHeld) return;
     this.parts.audit({
       event: "member_kicked",
       by,
@@ -268,6 +269,12 @@ export class Office {
     call.end(error, CANCELLED_BY_OPERATOR);
   }
 }
+
+/** Whether no member sees who has a seat of this role. */
+const isHidden = (
+  role: SeatRole,
+): role is Exclude<SeatRole, "agent" | "computer"> =>
+  role === "operator" || role === "device";
 
 const keyOf = ({ role, name, peer }: Seated): string | symbol | Peer =>
   role === "computer" ? name : role === "agent" ? AGENT : peer;

@@ -223,9 +223,11 @@ export class OfficeClient {
   #join(payload: Payload): OfficeAck | Promise<OfficeAck> {
     let wanted: MemberSeat | undefined;
     try {
-      const { role, name, office_id } = parseEnterOfficeReq(payload.parse());
+      const { role, name, office_id, devices } = parseEnterOfficeReq(
+        payload.parse(),
+      );
       const own = wanted = { role, name, office: office_id };
-      const seat = this.#take(own);
+      const seat = this.#take({ ...own, ...(devices && { devices }) });
       return seat instanceof Promise
         ? seat.catch(refusalOf).then((seat) => this.#joined(own, seat))
         : this.#joined(own, seat);
@@ -234,7 +236,9 @@ export class OfficeClient {
     }
   }
 
-  #take(wanted: MemberSeat): ReturnType<Offices["join"]> {
+  #take(
+    wanted: MemberSeat & Pick<WantedSeat, "devices">,
+  ): ReturnType<Offices["join"]> {
     const { offices, clock } = this.#parts;
     if (offices.isClosed) return refusalOf(shuttingDown());
     const { identity } = this.#peer;

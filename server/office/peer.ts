@@ -7,6 +7,8 @@
 import {
   type ClientEvent,
   type ClientEvents,
+  type DEVICE_EVENT,
+  type DeviceVerifier,
   type JOIN_OFFICE_EVENT,
   type LEAVE_OFFICE_EVENT,
   type Profile,
@@ -21,8 +23,11 @@ import type { Deadline } from "../../shared/deadlines.ts";
 import type { Identity } from "../shared/identity.ts";
 import { errorPayloadOf, type Payload } from "../shared/payload.ts";
 
-/** A member's role; an operator has a seat without being a member: it is invisible, and only sends requests. */
-export type SeatRole = Role | "operator";
+/**
+ * A member's role. An operator has a seat without being a member: it is invisible, and only sends requests.
+ * So has a person's device, which sends `client:device` alone.
+ */
+export type SeatRole = Role | "operator" | "device";
 
 /** The answer to an event: a payload, or all arguments of its ack. */
 export type Answer = Payload | readonly unknown[];
@@ -110,6 +115,7 @@ export interface Seat {
 /** An event of a member: all but those that come and go. */
 export type MemberEvent =
   | ClientEvent
+  | typeof DEVICE_EVENT
   | Exclude<ServerEvent, typeof JOIN_OFFICE_EVENT | typeof LEAVE_OFFICE_EVENT>;
 
 /** The seat that a client requests. */
@@ -117,6 +123,8 @@ export interface WantedSeat {
   readonly role: SeatRole;
   readonly name: string;
   readonly office: string;
+  /** The devices of a Computer, where the client gives them. */
+  readonly devices?: readonly DeviceVerifier[];
 }
 
 /** Why a client gets no seat, as a message for people. */
@@ -192,6 +200,23 @@ export interface PendingCall {
   readonly computer: Seated;
 }
 
+/** The devices of a Computer, kept with its seat (protocol §17). */
+export interface SeatDevices {
+  /** The host name under which alone devices reach the Server. */
+  readonly host: string | undefined;
+  /** Replaces the devices; requests of those that are gone end. */
+  replace(devices: readonly DeviceVerifier[]): void;
+  /**
+   * Passes on what a device has sent, where its token fits. Never throws.
+   *
+   * @param request has `verifier`, `body` and `req_id`
+   * @param ack called once, unless the request is forgotten
+   */
+  pass(request: Payload, ack: Ack): Forget;
+  /** Ends all requests: the seat is left. */
+  end(): void;
+}
+
 /** The clocks of a process, both in milliseconds. */
 export interface Clock {
   /** Returns the time of a monotonic clock. */
@@ -231,6 +256,8 @@ export interface OfficeParts {
   ) => (answer: Payload | undefined, end: CallEnd) => void;
   /** Called when a call begins to wait for a person at its Computer, and with `null` when it ends. */
   readonly waits: (call: PendingCall, waiting: Waiting | null) => void;
+  /** Makes what keeps the devices of a Computer; absent where the Server has no approvals. */
+  readonly devicesOf?: ((computer: Seated) => SeatDevices) | undefined;
   /** The most bytes of a message, also of an answer that is translated. */
   readonly maxMessageBytes: number;
   /** How long to wait for an answer to requests without a timeout of their own. */
@@ -238,17 +265,21 @@ export interface OfficeParts {
 }
 
 /**
- * Makes a peer that no member sees, and that gets answers alone: it takes a seat as `operator`.
+ * Makes a peer that no member sees, and that gets answers alone: it takes a seat as `operator`, or as `device`.
  *
  * @param principal in whose name it asks
+ * @param address of its client, if that is not this process
  */
-export const hiddenPeer = (principal: string): Peer => ({
+export const hiddenPeer = (
+  principal: string,
+  address = "in process",
+): Peer => ({
   id: crypto.randomUUID(),
   profile: PROFILES["0.4"],
   version: PROFILES["0.4"].version,
   instance: undefined,
   identity: { principal },
-  address: "in process",
+  address,
   send: () => {},
   ask: () => () => {},
   end: () => {},

@@ -452,7 +452,7 @@ function memberView(
   { peer, office, role, name, record, calls }: Member,
   socket: ClientSocket | undefined,
 ): z.infer<typeof schemas.member>[] {
-  if (role === "operator") return [];
+  if (role === "operator" || role === "device") return [];
   const { id, version, identity, address } = peer;
   const { lastError, joinedAt } = record;
   const bytes = socket?.conn.carried?.();

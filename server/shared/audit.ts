@@ -188,6 +188,11 @@ export interface AuditLines {
     & SignInParty;
   /** A grant ended, and why; with the operator's reason where one ended it. */
   grant_ended: { grant: string; why: string } & Partial<Ordered> & SignInParty;
+  /** A request of a person's device, which the Server cannot read; at most one line a device and minute. */
+  device_asked:
+    & { office: string; computer: string; device: string }
+    & { bytes: number; ms: number }
+    & Throttled;
   /** A tool call ended; see {@linkcode AuditedCall}. */
   tool_call: AuditedCall;
   /** Contents were read, or a prompt was got; see {@linkcode AuditedRead}. */

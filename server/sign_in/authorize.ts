@@ -22,6 +22,7 @@ import {
   PageFault,
   Parameters,
   readForm,
+  type SignInTries,
 } from "./oauth.ts";
 import {
   type Asking,
@@ -44,7 +45,6 @@ import {
   randomText,
   sha256,
 } from "./seals.ts";
-import type { Tries } from "./tries.ts";
 
 const CONSENT_MS = 600_000;
 const CODE_MS = 60_000;
@@ -58,7 +58,7 @@ const MAX_NAMES = 16 * 1024;
 interface AuthorizeParts extends SignInParts {
   readonly clients: Clients;
   readonly persons: PersonsHere | ProviderPersons;
-  readonly tries: Tries;
+  readonly tries: SignInTries;
   /** Redirect URIs that the operator allows besides. */
   readonly redirects: readonly string[];
 }

@@ -8,6 +8,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { addressOf } from "../limits/limits.ts";
+import { Tries } from "../limits/tries.ts";
 import type { Exchange } from "../shared/http.ts";
 
 /** The codes of errors (RFC 6749, 7591, 8707, OpenID Connect Core). */
@@ -42,6 +43,25 @@ const STATUSES: Partial<Record<OAuthCode, number>> = {
   invalid_client: 401,
   temporarily_unavailable: 429,
 };
+
+/** What is counted of an address, with the most of it in a minute. */
+const MOST_TRIES = {
+  /** Keys that were refused. */
+  key: 10,
+  /** Requests for a token that were refused; further ones get less of an answer, and no line in the audit log. */
+  token: 300,
+  /** Registrations, of which nothing is kept. */
+  register: 300,
+  /** Requests for the page that were refused; then no document is fetched. */
+  authorize: 120,
+};
+
+/** What an address may do in a minute. */
+export class SignInTries extends Tries<keyof typeof MOST_TRIES> {
+  constructor() {
+    super(MOST_TRIES);
+  }
+}
 
 /** The headers of answers that hold secrets, or depend on what changes. */
 export const NO_STORE = { "Cache-Control": "no-store" } as const;

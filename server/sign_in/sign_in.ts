@@ -28,13 +28,13 @@ import {
   maxBody,
   NO_STORE,
   OAuthFault,
+  SignInTries,
   toErrorResponse,
 } from "./oauth.ts";
 import { AnyPerson, KeyHolders, type PersonsHere } from "./persons.ts";
 import type { ProviderPersons } from "./provider.ts";
 import { Seals } from "./seals.ts";
 import { TokenEndpoints } from "./tokens.ts";
-import { Tries } from "./tries.ts";
 
 /** What {@linkcode ServerSignIn} is made of. */
 export interface SignInSetup {
@@ -80,7 +80,7 @@ export class ServerSignIn implements SignIn {
   readonly #clients: Clients;
   readonly #parts: SignInParts;
   readonly #persons: PersonsHere | ProviderPersons;
-  readonly #tries = new Tries();
+  readonly #tries = new SignInTries();
   #store: Promise<SignInStore> | undefined;
   #seals: Promise<Seals> | undefined;
 

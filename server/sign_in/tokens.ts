@@ -17,10 +17,10 @@ import {
   OAuthFault,
   type Parameters,
   readForm,
+  type SignInTries,
   toErrorResponse,
 } from "./oauth.ts";
 import { sha256 } from "./seals.ts";
-import type { Tries } from "./tries.ts";
 
 /** Milliseconds that an access token is good for. */
 const ACCESS_MS = 3_600_000;
@@ -74,7 +74,7 @@ const VERIFIER = /^[\w.~-]{43,128}$/;
 interface TokenParts extends SignInParts {
   readonly grants: Grants;
   readonly clients: Clients;
-  readonly tries: Tries;
+  readonly tries: SignInTries;
 }
 
 /** The endpoints for tokens. */

@@ -63,6 +63,7 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     "http",
     "doors",
     "sign_in",
+    "approvals",
     "operator/event_pages.ts",
     "operator/event_feed.ts",
     "operator",

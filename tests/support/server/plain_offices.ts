@@ -32,6 +32,10 @@ export type PlainClient = ReturnType<PlainOffices["connect"]>;
 export interface PlainOptions {
   readonly callsPerAgent?: number;
   readonly membersPerOffice?: number;
+  /** Makes what keeps the devices of Computers, from the parts that it needs. */
+  readonly devicesOf?: (
+    parts: Pick<OfficeParts, "audit" | "clock" | "deadlines">,
+  ) => NonNullable<OfficeParts["devicesOf"]>;
   /** In place of the local ones, for clients. */
   readonly elsewhere?: (local: LocalOffices) => Offices;
 }
@@ -75,12 +79,17 @@ export function plainOffices(options: PlainOptions = {}) {
   /** What calls wait for, as it changed. */
   const waits: [reqId: string, waiting: Waiting | null][] = [];
   const limits = { ...DEFAULT_LIMITS, ...options };
-  const parts: OfficeParts = {
+  const shared: Pick<OfficeParts, "audit" | "clock" | "deadlines"> = {
     clock: { now: () => now, date: () => 1_000_000 + now },
     deadlines: {
       add: (deadline) => void deadlines.add(deadline),
       remove: (deadline) => void deadlines.delete(deadline),
     },
+    audit: (event) => void audit.push(event),
+  };
+  const parts: OfficeParts = {
+    ...shared,
+    devicesOf: options.devicesOf?.(shared),
     limiter: {
       limits,
       refuse(limit) {
@@ -89,7 +98,6 @@ export function plainOffices(options: PlainOptions = {}) {
       },
       recordHit: (limit) => void hits.push(limit),
     },
-    audit: (event) => void audit.push(event),
     observe: (call) => {
       const line: typeof observed[number] = { call };
       observed.push(line);

@@ -16,7 +16,7 @@ import {
 } from "../../../../server/sign_in/redirects.ts";
 import { isSeal, Seals } from "../../../../server/sign_in/seals.ts";
 import { decideRefresh } from "../../../../server/sign_in/tokens.ts";
-import { Tries } from "../../../../server/sign_in/tries.ts";
+import { SignInTries } from "../../../../server/sign_in/oauth.ts";
 import { isChosen } from "../../../../shared/computer_choice.ts";
 
 const PROGRAM = { kind: "program" } as const;
@@ -260,7 +260,7 @@ Deno.test("Seals open what they sealed, for its purpose, and no altered text", a
 });
 
 Deno.test("Tries count by address and kind; IPv6 by network", () => {
-  const tries = new Tries();
+  const tries = new SignInTries();
   for (let i = 0; i < 10; i++) tries.count("key", "2001:db8::1");
   assert(tries.isExceeded("key", "2001:db8::2"));
   assert(!tries.isExceeded("key", "2001:db8:1::2"));

@@ -4,20 +4,12 @@
  *
  * @module
  */
-import type { Refused } from "../auth/authenticator.ts";
-import { addressGroup } from "../limits/limits.ts";
+import { addressGroup } from "./limits.ts";
 
-/** What is counted, with the most of it in a minute. */
-const MOST = {
-  /** Keys that were refused. */
-  key: 10,
-  /** Requests for a token that were refused; further ones get less of an answer, and no line in the audit log. */
-  token: 300,
-  /** Registrations, of which nothing is kept. */
-  register: 300,
-  /** Requests for the page that were refused; then no document is fetched. */
-  authorize: 120,
-};
+/** Why a try has failed. */
+interface Failed {
+  readonly refused: string;
+}
 
 const MINUTE_MS = 60_000;
 
@@ -25,19 +17,25 @@ const MINUTE_MS = 60_000;
 const MAX_ADDRESSES = 10_000;
 
 /** Counts by address, for a minute. */
-export class Tries {
+export class Tries<Kind extends string> {
+  readonly #most: Readonly<Record<Kind, number>>;
   #minute = 0;
   readonly #counts = new Map<string, number>();
 
+  /** @param most what is counted, with the most of it in a minute */
+  constructor(most: Readonly<Record<Kind, number>>) {
+    this.#most = most;
+  }
+
   /** Whether an address has had all of its tries. */
-  isExceeded(kind: keyof typeof MOST, address: string): boolean {
+  isExceeded(kind: Kind, address: string): boolean {
     this.#turn();
     const count = this.#counts.get(keyOf(kind, address)) ?? 0;
-    return count >= MOST[kind];
+    return count >= this.#most[kind];
   }
 
   /** Counts one. */
-  count(kind: keyof typeof MOST, address: string): void {
+  count(kind: Kind, address: string): void {
     this.#turn();
     const key = keyOf(kind, address);
     const count = this.#counts.get(key) ?? 0;
@@ -53,11 +51,11 @@ export class Tries {
    *
    * @throws what `judge` throws; then it does not count
    */
-  async judge<T extends object>(
-    kind: keyof typeof MOST,
+  async judge<T extends object, F extends Failed>(
+    kind: Kind,
     address: string,
-    judge: () => Promise<T | Refused>,
-  ): Promise<T | Refused> {
+    judge: () => Promise<T | F>,
+  ): Promise<T | F> {
     let isRefused = false;
     this.count(kind, address);
     try {
