@@ -32,20 +32,14 @@ import {
   spawn,
   temporaryFolder,
 } from "./processes.ts";
-import type { Goal } from "./report/goals.ts";
-import { number, textTable } from "./report/text.ts";
-import {
-  median,
-  ratios,
-  type Spread,
-  spreadOf,
-  spreadText,
-} from "./statistics.ts";
+import { median, ratios, type Spread, spreadOf } from "./statistics.ts";
 import { attempt, type Tools } from "./tools.ts";
 
 /** What each way of a client to the same MCP server costs. */
 export interface McpResult {
   readonly rows: readonly McpRow[];
+  /** Why others were left out, by their names: one that does not run here is no failure of ours. */
+  readonly leftOut: Readonly<Record<string, string>>;
 }
 
 /** One way under one load. */
@@ -67,16 +61,16 @@ export interface McpRow {
   readonly sessionKib?: number;
 }
 
-/** Calls of a round, so that those of all sizes take about as long. */
+/** Calls of a round, so that those of all sizes take about as long, and the compilers of all have done their work. */
 const callsOf = (bytes: number): number =>
-  Math.max(16, Math.round(10_000_000 / (bytes + 10_000)));
-/** Parts of a round, in which a bridge and the first one take turns: an engine that is idle for seconds drops code. */
-const TURNS = 4;
+  Math.round(30_000_000 / (bytes + 10_000));
 /** Rounds that do not count: the compilers of all take some thousand calls. */
-const WARMING_ROUNDS = 4;
+const WARMING_ROUNDS = 2;
 
 /** How many clients call at once, each one after another, and for how large an answer. */
-const LOADS: Readonly<Record<string, { clients: number; bytes: number }>> = {
+export const LOADS: Readonly<
+  Record<string, { clients: number; bytes: number }>
+> = {
   "100 B, 8 clients": { clients: 8, bytes: 100 },
   "10 KB, 8 clients": { clients: 8, bytes: 10_000 },
   "100 KB, 8 clients": { clients: 8, bytes: 100_000 },
@@ -102,15 +96,28 @@ class Running {
   readonly #pids: readonly number[];
   readonly #url: string;
   readonly #tool: string;
+  #isAlive = true;
 
-  constructor(pids: readonly number[], url: string, tool: string) {
-    this.#pids = pids;
+  constructor(
+    children: readonly Deno.ChildProcess[],
+    url: string,
+    tool: string,
+  ) {
+    this.#pids = children.map(({ pid }) => pid);
     this.#url = url;
     this.#tool = tool;
+    for (const { status } of children) {
+      void status.then(() => this.#isAlive = false);
+    }
+  }
+
+  /** Whether none of its processes has ended. */
+  get isAlive(): boolean {
+    return this.#isAlive;
   }
 
   /** Connects a client; returns a call of it, for an answer of so many bytes. */
-  async client(kind: Kind): Promise<(bytes: number) => Promise<void>> {
+  async client(kind: Kind): Promise<Call> {
     const session = kind === "2026-07-28" ? undefined : await this.open(kind);
     return async (count) => {
       const params = { name: this.#tool, arguments: { count } };
@@ -164,7 +171,7 @@ class Running {
 
   /** Ends all its processes. */
   async end(): Promise<void> {
-    for (const pid of await this.#tree()) kill(pid);
+    for (const pid of await this.#tree().catch(() => this.#pids)) kill(pid);
   }
 
   #post(posting: Posting) {
@@ -185,27 +192,98 @@ async function start(bridge: Bridge): Promise<Running> {
   const port = await freePort();
   const commands = await commandsOf(bridge, folder, port);
   const url = `http://127.0.0.1:${port}${bridge.path}`;
-  const pids: number[] = [];
+  const children: Deno.ChildProcess[] = [];
+  const output: string[] = [];
   for (const [command = "", ...args] of commands) {
-    if (pids.length > 0) await inTime(() => fetch(url));
+    if (children.length > 0) await inTime(() => fetch(url), output);
     const { env = {} } = bridge;
-    const quiet = { stdout: "null", stderr: "null", cwd: folder } as const;
-    pids.push(spawn(command, { args, env, ...quiet }).pid);
+    const quiet = { stdout: "null", stderr: "piped", cwd: folder } as const;
+    const child = spawn(command, { args, env, ...quiet });
+    children.push(child);
+    void keepLast(child, output);
   }
-  const running = new Running(pids, url, bridge.tool);
-  await inTime(async () => await (await running.client("session"))(100));
+  const running = new Running(children, url, bridge.tool);
+  const call = async () => await (await running.client("session"))(100);
+  await inTime(call, output).catch(async (error) => {
+    await running.end();
+    throw error;
+  });
   return running;
 }
 
-/** Tries until it works. */
-async function inTime(run: () => Promise<unknown>): Promise<void> {
+/** Keeps the last line of what a process writes to stderr, and how it ended. */
+async function keepLast(
+  { stderr, status }: Deno.ChildProcess,
+  output: string[],
+): Promise<void> {
+  for await (const text of stderr.pipeThrough(new TextDecoderStream())) {
+    output[0] = text.trim().split("\n").at(-1) || output[0] || "";
+  }
+  output[1] = `it ended with ${(await status).code}`;
+}
+
+/** The bridges by name: each is started when it is used, and again after its end. */
+class Bridges {
+  readonly #running = new Map<string, Running>();
+  readonly #tools: Tools;
+  readonly #isQuick: boolean;
+  /** Why others were left out. */
+  readonly leftOut: Record<string, string> = {};
+
+  /** @param isQuick whether those are left out that take minutes to install */
+  constructor(tools: Tools, isQuick: boolean) {
+    this.#tools = tools;
+    this.#isQuick = isQuick;
+  }
+
+  /** Returns a bridge that runs; `undefined` for one that cannot, of which others are left out. */
+  async get(name: string): Promise<Running | undefined> {
+    const running = this.#running.get(name);
+    if (running?.isAlive) return running;
+    const bridge = BRIDGES[name];
+    if (bridge === undefined || name in this.leftOut) return undefined;
+    const isOurs = name === OURS || name === TWO || name === BASE;
+    if (this.#isQuick && !isOurs) {
+      this.leftOut[name] = "a quick run proves that ours runs";
+      return undefined;
+    }
+    this.#tools.tell(name);
+    try {
+      const started = await start(bridge);
+      this.#running.set(name, started);
+      return started;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.leftOut[name] = reason;
+      if (isOurs) this.#tools.failures.push(`${name}: ${reason}`);
+      else this.#tools.tell(`${name} is left out: ${reason}`);
+      return undefined;
+    }
+  }
+
+  /** Ends all. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#running.values()].map((one) => one.end()));
+  }
+}
+
+/** Tries until it works; fails with what its program said. */
+async function inTime(
+  run: () => Promise<unknown>,
+  output: readonly string[],
+): Promise<void> {
   const until = performance.now() + START_MS;
   for (;;) {
     try {
       return void await run();
     } catch (error) {
-      if (performance.now() > until) throw error;
-      await pause(200);
+      const hasEnded = output[1] !== undefined;
+      if (performance.now() < until && !hasEnded) {
+        await pause(200);
+        continue;
+      }
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error([reason, ...output].filter((each) => each).join("; "));
     }
   }
 }
@@ -223,11 +301,8 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
-/** The turns of a way in a round. */
-type Sample = Turn[];
-
-/** What was measured of a way in its turn. */
-interface Turn {
+/** What was measured of a way in a round. */
+interface Sample {
   readonly cpu: number;
   readonly ms: number;
   readonly rate: number;
@@ -239,60 +314,42 @@ export async function measureMcp(
   tools: Tools,
 ): Promise<McpResult> {
   const sessions = await sessionsKib(plan.quick, tools);
-  const running = await startAll(tools);
+  await using bridges = new Bridges(tools, plan.quick);
   const rows: McpRow[] = [];
   for (const load of Object.keys(LOADS)) {
     tools.tell(load);
-    for (const row of await rowsOf(load, running, plan, tools)) {
+    for (const row of await rowsOf(load, bridges, plan, tools)) {
       const sessionKib = sessions.get(row.way);
       rows.push({ ...row, ...(sessionKib !== undefined && { sessionKib }) });
     }
   }
-  await endAll(running);
-  return { rows };
+  return { rows, leftOut: bridges.leftOut };
 }
-
-/** Starts all bridges, by name, but those that cannot be. */
-async function startAll(tools: Tools): Promise<Map<string, Running>> {
-  const running = new Map<string, Running>();
-  for (const [name, bridge] of Object.entries(BRIDGES)) {
-    tools.tell(name);
-    const started = await attempt(name, tools, () => start(bridge));
-    if (started) running.set(name, started);
-  }
-  return running;
-}
-
-const endAll = (running: ReadonlyMap<string, Running>) =>
-  Promise.all([...running.values()].map((bridge) => bridge.end()));
 
 /** Measures all ways under one load, each in turn with the first bridge. */
 async function rowsOf(
   load: string,
-  running: ReadonlyMap<string, Running>,
+  bridges: Bridges,
   { quick, rounds }: Plan,
   tools: Tools,
 ): Promise<McpRow[]> {
   const { clients = 0, bytes = 0 } = LOADS[load] ?? {};
-  const base = running.get(BASE);
   const rows: McpRow[] = [];
   for (const [way, name, kind] of WAYS) {
-    const bridge = running.get(name);
-    if (base === undefined || bridge === undefined) continue;
     const row = await attempt(`${way}, ${load}`, tools, async () => {
+      const base = await bridges.get(BASE);
+      const bridge = await bridges.get(name);
+      if (base === undefined || bridge === undefined) return undefined;
       const open = (one: Running, kind: Kind) =>
         Promise.all(Array.from({ length: clients }, () => one.client(kind)));
       const own = await open(bridge, kind);
       const others = await open(base, "session");
-      const calls = quick ? 2 : Math.ceil(callsOf(bytes) / TURNS);
+      const calls = quick ? 8 : callsOf(bytes);
       const samples: [own: Sample, base: Sample][] = [];
       for (let round = quick ? -1 : -WARMING_ROUNDS; round < rounds; round++) {
-        const sums: [Sample, Sample] = [[], []];
-        for (let turn = 0; turn < TURNS; turn++) {
-          sums[0].push(await measure(bridge, own, bytes, calls));
-          sums[1].push(await measure(base, others, bytes, calls));
-        }
-        if (round >= 0) samples.push(sums);
+        const first = await measure(bridge, own, bytes, calls);
+        const second = await measure(base, others, bytes, calls);
+        if (round >= 0) samples.push([first, second]);
       }
       return rowOf({ way, load }, samples, await bridge.mib());
     });
@@ -301,16 +358,35 @@ async function rowsOf(
   return rows;
 }
 
+type Call = (bytes: number) => Promise<void>;
+
+/** Measures calls, after half as many that do not count: an engine that is idle for seconds drops code. */
 async function measure(
   bridge: Running,
-  clients: readonly ((bytes: number) => Promise<void>)[],
+  clients: readonly Call[],
   bytes: number,
   calls: number,
-): Promise<Turn> {
-  const times: number[] = [];
-  let left = calls;
+): Promise<Sample> {
+  await load(clients, bytes, calls / 2);
   const cpu = await bridge.cpu();
   const began = performance.now();
+  const times = await load(clients, bytes, calls);
+  const ms = performance.now() - began;
+  return {
+    cpu: (await bridge.cpu() - cpu) / times.length,
+    ms: median(times),
+    rate: times.length / ms * 1000,
+  };
+}
+
+/** Calls, each client one after another; returns how long each call took, in ms. */
+async function load(
+  clients: readonly Call[],
+  bytes: number,
+  calls: number,
+): Promise<number[]> {
+  const times: number[] = [];
+  let left = calls;
   await Promise.all(clients.map(async (call) => {
     while (left-- > 0) {
       const start = performance.now();
@@ -318,12 +394,7 @@ async function measure(
       times.push(performance.now() - start);
     }
   }));
-  const ms = performance.now() - began;
-  return {
-    cpu: (await bridge.cpu() - cpu) / times.length,
-    ms: median(times),
-    rate: times.length / ms * 1000,
-  };
+  return times;
 }
 
 /** How much memory sessions may take in all: some bridges start a process for each. */
@@ -336,28 +407,29 @@ async function sessionsKib(
   quick: boolean,
   tools: Tools,
 ): Promise<Map<string, number>> {
-  const running = await startAll(tools);
+  await using bridges = new Bridges(tools, quick);
   const kib = new Map<string, number>();
   let before = new Map<string, number>();
   for (const most of quick ? [1, 10] : [300, 1_000]) {
+    const now = new Map<string, number>();
     const opened = new Map<string, number>();
-    for (const [name, bridge] of running) {
+    for (const name of Object.keys(BRIDGES)) {
+      const bridge = await bridges.get(name);
+      if (bridge === undefined) continue;
       const fill = () => fillWith(bridge, most);
       const count = await attempt(`${name}, sessions`, tools, fill);
       if (count) opened.set(name, count);
     }
     tools.tell("sessions are idle");
     await pause(quick ? 0 : IDLE_MS);
-    const now = new Map<string, number>();
     for (const [name, count] of opened) {
-      const mib = await running.get(name)?.mib() ?? 0;
+      const mib = await (await bridges.get(name))?.mib() ?? 0;
       const grown = Math.max(0, mib - (before.get(name) ?? mib));
       kib.set(name, grown * 1024 / count);
       now.set(name, mib);
     }
     before = now;
   }
-  await endAll(running);
   return kib;
 }
 
@@ -377,13 +449,10 @@ function rowOf(
   samples: readonly (readonly [own: Sample, base: Sample])[],
   mib: number,
 ): McpRow {
-  const of = (field: keyof Turn, which: 0 | 1) =>
-    samples.map((sample) => {
-      const turns = sample[which];
-      return turns.reduce((sum, turn) => sum + turn[field], 0) / turns.length;
-    });
-  const figure = (field: keyof Turn) => spreadOf(of(field, 0));
-  const ratio = (field: keyof Turn) =>
+  const of = (field: keyof Sample, which: 0 | 1) =>
+    samples.map((sample) => sample[which][field]);
+  const figure = (field: keyof Sample) => spreadOf(of(field, 0));
+  const ratio = (field: keyof Sample) =>
     spreadOf(ratios(of(field, 0), of(field, 1)));
   return {
     ...key,
@@ -396,87 +465,3 @@ function rowOf(
     mib,
   };
 }
-
-const SMALL = "100 B, 8 clients";
-
-/** Most of a figure over that of the first bridge under the same load; of calls per second the least. */
-const GOALS: readonly (readonly [
-  figure: keyof typeof FIGURES,
-  way: string,
-  load: string,
-  bound: number,
-])[] = [
-  ["CPU", OURS, SMALL, 0.33],
-  ["CPU", OURS, "10 KB, 8 clients", 0.5],
-  ["CPU", OURS, "100 KB, 8 clients", 0.4],
-  ["CPU", OURS, "1 MB, 8 clients", 0.3],
-  ["CPU", `${OURS}, clients that can be asked`, SMALL, 0.4],
-  ["CPU", `${OURS}, MCP 2026-07-28`, SMALL, 0.4],
-  ["CPU", TWO, SMALL, 0.5],
-  ["p50", OURS, "100 B, one client", 0.75],
-  ["calls/s", OURS, SMALL, 3],
-  ["memory after the load", OURS, SMALL, 1.1],
-  ["memory of a session", OURS, SMALL, 0.3],
-];
-
-/** Returns a figure of a row, over that of the first bridge. */
-const FIGURES = {
-  "CPU": ({ cpuRatio }: McpRow) => cpuRatio,
-  "p50": ({ msRatio }: McpRow) => msRatio,
-  "calls/s": ({ rateRatio }: McpRow) => rateRatio,
-  "memory after the load": ({ mib }: McpRow, base: McpRow) =>
-    spreadOf([mib / base.mib]),
-  "memory of a session": (
-    { sessionKib = NaN }: McpRow,
-    { sessionKib: most = NaN }: McpRow,
-  ) => spreadOf([sessionKib / most]),
-};
-
-/** Returns which goals an office meets as one MCP server. */
-export const mcpGoals = ({ rows }: McpResult): Goal[] =>
-  GOALS.flatMap(([figure, way, load, bound]) => {
-    const [row, base] = [way, BASE].map((name) =>
-      rows.find((row) => row.way === name && row.load === load)
-    );
-    const ratio = row && base && FIGURES[figure](row, base);
-    if (!ratio || Number.isNaN(ratio.mid)) return [];
-    const isLeast = figure === "calls/s";
-    return {
-      figure: `MCP, ${figure}, ${way}${
-        figure === "memory of a session" ? "" : `, ${load}`
-      }`,
-      goal: `${isLeast ? "≥" : "≤"} ${bound}`,
-      measured: ratio.low === ratio.high
-        ? ratio.mid.toFixed(2)
-        : spreadText(ratio),
-      met: isLeast ? ratio.mid >= bound : ratio.mid <= bound,
-    };
-  });
-
-/** Writes a line for each way and load. */
-export const mcpTable = ({ rows }: McpResult): string =>
-  textTable(
-    [
-      "",
-      "CPU, µs",
-      "ratio",
-      "p50, ms",
-      "ratio",
-      "calls/s",
-      "MiB",
-      "session, KiB",
-    ],
-    Object.keys(LOADS).flatMap((load) => [
-      [load],
-      ...rows.filter((row) => row.load === load).map((row) => [
-        `  ${row.way}`,
-        number(row.cpu.mid),
-        spreadText(row.cpuRatio),
-        number(row.ms.mid, 2),
-        spreadText(row.msRatio),
-        number(row.callsPerSecond.mid),
-        number(row.mib),
-        row.sessionKib === undefined ? "" : number(row.sessionKib),
-      ]),
-    ]),
-  );

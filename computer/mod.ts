@@ -92,7 +92,8 @@ export type {
   PermissionList,
   PermissionStore,
 } from "./rules/permissions.ts";
-export type { ShownRule } from "./rules/rules.ts";
+export type { FileArguments, Rule, ShownRule } from "./rules/rules.ts";
+export type { Conditions } from "./rules/conditions.ts";
 export type { Elicit, ElicitRequest } from "./tools/elicitations.ts";
 export type {
   AuthorizationRequest,

@@ -54,8 +54,8 @@ import type { DpeResolver } from "./resources/dpe.ts";
 import { WatchedUris } from "./resources/watched_uris.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
 import { SKILL_KIND, skillBlobs, Skills } from "./skills/skills.ts";
-import type { PermissionList } from "./rules/permissions.ts";
-import type { ShownRule } from "./rules/rules.ts";
+import type { PermissionList, PermissionStore } from "./rules/permissions.ts";
+import type { Rule, ShownRule } from "./rules/rules.ts";
 import { hideSecrets } from "./util/secrets.ts";
 import { logThrown, WarnOnce } from "./util/log.ts";
 import { checkNames, checkNumbers, type NamesOf } from "../shared/checks.ts";
@@ -76,6 +76,13 @@ export interface ToolHostOptions extends HostingOptions, BlobOptions {
   /** Asks whether a tool without `auto_apply` may run; without it such calls are answered 4005 (protocol §7). */
   confirm?: Confirm;
   /**
+   * Rules about tool calls, of which the first that matches decides; what none is about, `auto_apply` and
+   * `confirm` decide.
+   */
+  rules?: readonly Rule[];
+  /** Keeps what was allowed for later calls, too; without it that ends with the Computer. */
+  permissions?: PermissionStore;
+  /**
    * The folder of skills, whose part `user` is offered as it is, and watched; those of MCP servers
    * are kept in its part `mcp`. Without it there are no skills.
    */
@@ -91,6 +98,8 @@ export const TOOL_HOST_NAMES = {
   servers: true,
   inputs: true,
   confirm: true,
+  rules: true,
+  permissions: true,
   skillHome: true,
   elicit: true,
 } satisfies NamesOf<ToolHostOptions>;
@@ -137,8 +146,10 @@ export class ToolHost implements AsyncDisposable {
    */
   constructor(options: ToolHostOptions) {
     checkNames(options, TOOL_HOST_NAMES, "ToolHost");
-    const { servers, inputs = [], confirm, elicit } = checked(options);
-    const config = parseOptions({ inputs, servers });
+    const { servers, inputs = [], rules = [], confirm, elicit } = checked(
+      options,
+    );
+    const config = parseOptions({ inputs, servers, rules });
     const blobs = new BlobExchange(options);
     const events = new Emitter<ComputerEvents>(logThrown);
     const office = () => this.#parts.office;
@@ -164,8 +175,12 @@ export class ToolHost implements AsyncDisposable {
       calls: new ToolCalls(host, events, {
         confirm,
         elicit,
-        store: blobs.store,
+        blobs: blobs.store,
         place: () => office()?.name ?? "the Computer",
+        rules: config.rules,
+        store: options.permissions,
+        servers: () => host.configs,
+        changed: () => events.emit("permissionsChanged", undefined),
       }),
       watch,
       watched: new WatchedUris(host, (resource) => office()?.updated(resource)),
@@ -438,13 +453,15 @@ export class ToolHost implements AsyncDisposable {
   }
 
   /**
-   * Takes another configuration: servers that differ are replaced, all others go on untouched.
-   * Resolves when each server that was added or replaced runs or has failed.
+   * Takes another configuration: its rules first, where it has some; then servers that differ are replaced,
+   * and all others go on untouched. Resolves when each server that was added or replaced runs or has failed.
    *
    * @param config read already, such as by `loadComputerConfig`
    * @returns what changed
    */
   configure(config: ComputerConfig): Promise<ConfigChanges> {
+    // Before the servers: none of them offers a tool under the rules of another configuration.
+    if (config.rules) this.#parts.calls.confirmations.configure(config.rules);
     return this.#parts.hosting.configure(config);
   }
 

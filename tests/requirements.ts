@@ -374,7 +374,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   { id: "7.7", clause: "The Computer resolves alias → (server, original name)",
     tests: ["an Agent sees and calls the tools of a Computer's MCP servers", "nameTools() offers a tool under its alias, else under its prefix and MCP name, and no clashing name"] },
   { id: "7.8", clause: "The Computer asks for confirmation unless auto_apply is true",
-    tests: ["a tool without auto_apply runs only with confirmation; without it, or after a no, the result is 4005; an unknown one is refused without a question", "decideConfirmation() runs, asks or refuses with 4005",
+    tests: ["a tool without auto_apply runs only with confirmation; without it, or after a no, the result is 4005; an unknown one is refused without a question", "Confirmations run a call with auto_apply, ask about it without, and refuse it with 4005 where nobody can be asked",
       "Confirmations pass tool, server and arguments to the user, and do not ask with auto_apply", "an always for a server does not apply to its replacement, which may be another program"] },
   { id: "7.9", clause: "The Computer calls the MCP server with the remaining time",
     tests: ["a call that is cancelled or times out withdraws its question, and never runs",

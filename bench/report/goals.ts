@@ -1,7 +1,7 @@
 import { type CallsRow, FLOOR, isDisturbed, OURS } from "../calls.ts";
 import { answerTitle, loadTitle } from "../cases.ts";
 import { endsGoals } from "../ends.ts";
-import { mcpGoals } from "../mcp.ts";
+import { mcpGoals } from "./mcp.ts";
 import { neighboursGoals } from "../neighbours/result.ts";
 import { spreadText } from "../statistics.ts";
 import type { Report } from "./report.ts";

@@ -2,7 +2,7 @@ import { type CallsRow, OURS, ratioText } from "../calls.ts";
 import { answerTitle, shapeTitle } from "../cases.ts";
 import { titleOfContestant } from "../contestants/mod.ts";
 import { endsTable } from "../ends.ts";
-import { mcpTable } from "../mcp.ts";
+import { mcpTable } from "./mcp.ts";
 import { neighboursTable } from "../neighbours/result.ts";
 import { type Goal, goalsOf } from "./goals.ts";
 import {
@@ -78,7 +78,7 @@ export function renderPage(report: Report): string {
     ...mcp
       ? [
         "## An office over MCP",
-        "Other programs that serve an MCP server of stdio over HTTP, each started as its page shows, with the same server behind it, a Node program of its own: CPU of a call in all processes, also that server's. Each takes turns of a fraction of a second with the first, and ratios are to that in the same round, after some thousand calls. A session's memory is that of an idle one after half a minute. `supergateway` starts a server for each session.",
+        "Other programs that serve an MCP server of stdio over HTTP, each started as its page shows, with the same server behind it, a Node program of its own: CPU of a call in all processes, also that server's. Each takes turns with the first, and ratios are to that in the same round; half of a turn's calls before those that count warm it up. A session's memory is that of an idle one after half a minute. `supergateway` starts a server for each session.",
         ...loadOf(mcp),
         block(mcpTable(mcp.found)),
       ]

@@ -3,7 +3,13 @@ import type { Readable } from "node:stream";
 import { on } from "node:events";
 import { emitKeypressEvents, type Key } from "node:readline";
 import { setTimeout } from "node:timers/promises";
-import { type Choice, offered, type QuestionText } from "./question_text.ts";
+import { plain } from "../../cli/terminal_text.ts";
+import {
+  type Choice,
+  isAnswered,
+  offered,
+  type QuestionText,
+} from "./question_text.ts";
 import {
   nextPage,
   pageBefore,
@@ -92,7 +98,12 @@ class ChoicePrompt<A extends string> {
       input.pause();
     }
     if (!signal.aborted) throw new Error("the terminal is gone", { cause });
-    this.#screen.draw([]);
+    const { reason } = signal;
+    if (isAnswered(reason)) {
+      show(this.#screen, endedLines(this.#question.text, plain(reason)));
+    } else {
+      this.#screen.draw([]);
+    }
     return undefined;
   }
 

@@ -4,6 +4,7 @@ import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/config.ts";
+import type { ConfirmRequest } from "../tools/confirm.ts";
 import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
 import { localDirResolver } from "../resources/resolvers.ts";
 import type { PermissionStore } from "../rules/permissions.ts";
@@ -107,13 +108,16 @@ export function makeComputer(
     blobStore: { maxBytes: flags.blobStore },
     ...here,
     ...(confirm && { confirm }),
+    permissions: devices.permissions,
     ...(flags.refuseOperators && { refuseOperators: true }),
     ...(flags.yes && {
       confirm: (request) => {
+        const answer = answerOfYes(request);
+        const said = answer === "once" ? "allowed" : "not allowed";
         view().note(
-          hideSecrets(`allowed by --yes: ${logLines(request).join("\n")}`),
+          hideSecrets(`${said} by --yes: ${logLines(request).join("\n")}`),
         );
-        return "once";
+        return answer;
       },
     }),
   });
@@ -122,6 +126,16 @@ export function makeComputer(
   }
   return computer;
 }
+
+/** Answers as `--yes` does: whoever asks about every call wants a person to answer. */
+const answerOfYes = ({ every, rule }: ConfirmRequest) =>
+  every
+    ? {
+      answer: "no" as const,
+      reason:
+        `a rule asks a person about every such call (${rule.id}), which --yes does not answer`,
+    }
+    : "once" as const;
 
 /** Shows the page of a sign-in on this terminal only, as its URL must not be logged, and opens it. */
 export function showSignIn(
@@ -137,11 +151,12 @@ export function showSignIn(
 /** Returns the options about hosting MCP servers. */
 export const hostOptions = (
   { input, skills, maxMessage, exitGrace, oauthDir }: HostFlags,
-  { inputs, servers }: ComputerConfig,
+  { inputs, servers, rules = [] }: ComputerConfig,
   authorize: (request: AuthorizationRequest) => void,
 ) => ({
   inputs,
   servers,
+  rules,
   inputValues: input,
   ...(skills !== false && { skillHome: skills }),
   maxMessageBytes: maxMessage,

@@ -45,12 +45,25 @@ export interface Choice<A extends string = ConfirmAnswer> {
   readonly needsAll: boolean;
 }
 
-/** The answers to the question whether a tool may run, from top to bottom. */
-export const CHOICES: readonly Choice[] = [
-  { answer: "once", key: "y", label: "Yes, this once", needsAll: true },
-  { answer: "always", key: "a", label: "Always for this tool", needsAll: true },
-  { answer: "no", key: "n", label: "No", needsAll: false },
-];
+/** The keys of the answers to the question whether a tool may run. */
+const KEYS: Readonly<Record<ConfirmAnswer, string>> = {
+  once: "y",
+  hour: "h",
+  always: "a",
+  no: "n",
+  mute: "m",
+};
+
+/** Returns the answers to the question whether a tool may run, from top to bottom. */
+export const callChoices = (
+  { options }: Pick<ConfirmRequest, "options">,
+): readonly Choice[] =>
+  options.map(({ id, text }) => ({
+    answer: id,
+    key: KEYS[id],
+    label: text,
+    needsAll: id !== "no" && id !== "mute",
+  }));
 
 /** Whether to answer a form, from top to bottom. */
 export const WILLING_CHOICES: readonly Choice<"accept" | "decline">[] = [
@@ -63,6 +76,10 @@ export const PAGE_CHOICES: readonly Choice<"accept" | "decline">[] = [
   { answer: "accept", key: "y", label: "I have opened it", needsAll: true },
   { answer: "decline", key: "n", label: "Decline", needsAll: false },
 ];
+
+/** Returns whether the reason for which a question is withdrawn says that it was answered, and where. */
+export const isAnswered = (reason: unknown): reason is string =>
+  typeof reason === "string" && /^(answered|allowed|refused) /.test(reason);
 
 /** Returns the answers that are offered. */
 export const offered = <A extends string>(
@@ -85,6 +102,12 @@ export function describeCall(request: ConfirmRequest): QuestionText {
       ...serverFacts(server, bundleId),
       ours("Arguments", none),
       ...facts,
+      ...request.rule.id === "default" ? [] : [
+        ours("Asked because of", `${request.rule.id}: ${request.rule.text}`),
+      ],
+      ...request.options.flatMap(({ text, covers }) =>
+        covers === undefined ? [] : [ours(text, covers)]
+      ),
       ours("Asked by", callerPhrase(request)),
     ],
     ...(excess !== undefined && { excess: `the arguments are ${excess}` }),

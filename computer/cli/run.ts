@@ -9,7 +9,7 @@ import type { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/config.ts";
 import { watchConfig } from "../config/load_config.ts";
 import { liveView } from "./live_view.ts";
-import { plainView, type View } from "./screen.ts";
+import { TurnView, type View } from "./screen.ts";
 import {
   type ComputerFlags,
   loadHostConfig,
@@ -54,7 +54,7 @@ export async function host(
   const { office, config } = flags;
   await logTo(toStderr);
   survive();
-  let view: View = plainView(print);
+  let view: View = new TurnView(print);
   const note = (text: string) => view.note(text);
   const page = isPageEnabled(flags)
     ? new Page(flags.uiPort ?? 0, note)
@@ -69,6 +69,7 @@ export async function host(
     const { stdout, env } = process;
     const live = stdout.isTTY && !flags.plain && env.TERM !== "dumb";
     if (live) {
+      view.close();
       view = liveView(computer, stdout, !env.NO_COLOR);
       await logTo(note);
     }

@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import process from "node:process";
+import { setImmediate } from "node:timers";
 import {
   brief,
   plainLines,
@@ -157,6 +158,44 @@ export const plainView = (print: (text: string) => unknown): View => ({
   asking: (question) => question(),
   close: () => {},
 });
+
+/**
+ * Prints lines as {@linkcode plainView}, but those of one turn of the event loop at once: each write takes as
+ * long as many lines.
+ */
+export class TurnView implements View {
+  readonly #print: (text: string) => unknown;
+  #lines: string[] = [];
+  readonly #flush = (): void => {
+    const lines = this.#lines;
+    this.#lines = [];
+    if (lines.length > 0) this.#print(lines.join("\n"));
+  };
+
+  /** @param print prints lines, without a delay */
+  constructor(print: (text: string) => unknown) {
+    this.#print = print;
+    process.on("exit", this.#flush);
+  }
+
+  /** Prints lines, at the end of this turn. */
+  note(text: string): void {
+    if (this.#lines.length === 0) setImmediate(this.#flush);
+    this.#lines.push(plainLines(startOfNote(text)));
+  }
+
+  /** Prints what is noted, and asks. */
+  asking<T>(question: () => Promise<T>): Promise<T> {
+    this.#flush();
+    return question();
+  }
+
+  /** Prints what is noted. */
+  close(): void {
+    this.#flush();
+    process.off("exit", this.#flush);
+  }
+}
 
 /** Changes within this time are drawn together. */
 const REDRAW_DELAY_MS = 50;

@@ -7,7 +7,8 @@ import {
   type Terminal,
 } from "./ask_choice.ts";
 import {
-  CHOICES,
+  callChoices,
+  type Choice,
   describeCall,
   describeForm,
   inputMessage,
@@ -16,7 +17,7 @@ import {
 } from "./question_text.ts";
 import { paint, Screen, type View } from "./screen.ts";
 import type { AskedInput } from "../config/input_store.ts";
-import type { ConfirmAnswer, ConfirmRequest } from "../tools/confirmations.ts";
+import type { Confirmed, ConfirmRequest } from "../tools/confirm.ts";
 import type { ElicitRequest } from "../tools/elicitations.ts";
 import {
   checkField,
@@ -38,7 +39,7 @@ export interface TerminalQuestions {
   /** Asks for the value of an input; secrets are not echoed. */
   askInput(input: AskedInput, signal: AbortSignal): Promise<unknown>;
   /** Asks whether a tool may run. */
-  confirm(request: ConfirmRequest, signal: AbortSignal): Promise<ConfirmAnswer>;
+  confirm(request: ConfirmRequest, signal: AbortSignal): Promise<Confirmed>;
   /** Asks the question of an MCP server, field by field. */
   elicit(request: ElicitRequest, signal: AbortSignal): Promise<ElicitResult>;
 }
@@ -81,14 +82,16 @@ export function terminalQuestions(
       ask(signal, undefined, (terminal) => askInput(asked, terminal)),
 
     confirm: (request, signal) =>
-      ask<ConfirmAnswer>(signal, "no", async (terminal) => {
+      ask<Confirmed>(signal, { answer: "no" }, async (terminal) => {
+        const choices = callChoices(request);
         const question = {
           text: describeCall(request),
-          choices: CHOICES,
+          choices,
           first: "no",
-          keyHint: "y, a or n; or ↑ ↓ and Enter",
+          keyHint: `${keysText(choices)}; or ↑ ↓ and Enter`,
         } as const;
-        return await askChoice(question, terminal) ?? "no";
+        const answer = await askChoice(question, terminal) ?? "no";
+        return { answer, by: "at the terminal" };
       }),
 
     elicit: (request, signal) =>
@@ -99,6 +102,10 @@ export function terminalQuestions(
       ),
   };
 }
+
+/** Names the keys of the answers, such as "y, a or n". */
+const keysText = (choices: readonly Choice[]): string =>
+  choices.map(({ key }) => key).join(", ").replace(/, (.)$/, " or $1");
 
 /** Asks after all earlier questions of the terminal, of which a process has one. */
 const inTurn = queue();

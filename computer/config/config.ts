@@ -14,6 +14,7 @@ import {
   type ConfigProblem,
   explainIssues,
 } from "./problem.ts";
+import type { Rule } from "../rules/rules.ts";
 import { placeholderIds } from "../util/inputs.ts";
 import { isRecord } from "../../protocol/names.ts";
 import type {
@@ -161,6 +162,8 @@ export interface ComputerConfig<S extends ServerConfig = ServerConfig> {
   readonly inputs: readonly MCPServerInput[];
   /** In the order of the file; no name is there twice with one `bundle_id`. */
   readonly servers: readonly S[];
+  /** Rules about tool calls, in their order; without them those of before stay. */
+  readonly rules?: readonly Rule[];
 }
 
 /** The difference between two configurations; servers in none of the lists are unchanged. */

@@ -35,6 +35,8 @@ export interface ServerDraft {
 interface ConfigDraft {
   /** The definitions of inputs. */
   readonly inputs: unknown;
+  /** The rules about tool calls. */
+  readonly rules?: unknown;
   /** How unknown fields are treated. */
   readonly strictness: Strictness;
   /** In the order of the file. */
@@ -64,10 +66,15 @@ export function draftConfig(
     !Object.values(servers).some(isForeign);
   const strictness = isOwn ? "own" : "foreign";
   const draft = draftFile(data, isOwn, context);
-  const known = ["$schema", "inputs", "servers"];
+  const known = ["$schema", "inputs", "servers", "rules"];
   if (!isOwn) known.push("mcpServers", "mcp_servers");
   const unknown = unknownIn(data, known, strictness);
-  return { ...draft, strictness, problems: [...unknown, ...draft.problems] };
+  return {
+    ...draft,
+    rules: data.rules,
+    strictness,
+    problems: [...unknown, ...draft.problems],
+  };
 }
 
 function draftFile(

@@ -35,6 +35,7 @@ import {
   unknownInputFields,
   unknownServerFields,
 } from "./problem.ts";
+import { readRules } from "./rule_entries.ts";
 import { inputProblems } from "../util/input_problems.ts";
 import { placeholderIds } from "../util/inputs.ts";
 import { reasonOf } from "../util/values.ts";
@@ -172,7 +173,9 @@ function readWith<S extends ServerConfig>(
     places.set(name, server.path);
     return [config];
   });
-  const config = { inputs: inputs.data ?? [], servers };
+  const { rules, problems: wrong } = readRules(draft.rules);
+  problems.push(...wrong);
+  const config = { inputs: inputs.data ?? [], servers, rules };
   return { config, problems, clashes, places };
 }
 

@@ -1,11 +1,219 @@
+/**
+ * The rules of a Computer about tool calls: the first that matches decides whether a call runs, is asked
+ * about, or is denied. What a configuration says of tools elsewhere is shown as the rules that it is.
+ *
+ * @module
+ */
+import { type Conditions, judgeArguments, matchesGlob } from "./conditions.ts";
+
+/** A rule of the configuration. All that it says must match; what it does not say matches everything. */
+export interface Rule {
+  /** What happens to a call that matches. */
+  then: "allow" | "ask" | "deny";
+  /** The Agent's name, in which `*` stands for any characters; `operator` for an operator of the Server. */
+  agent?: string;
+  /** The name or `bundle_id` of the MCP server; `*` as above. */
+  server?: string;
+  /** The tool: the name that its MCP server gives it, its alias, or the name that Agents see; `*` as above. */
+  tool?: string;
+  /** What arguments must be, by their names. An `allow` matches only calls whose arguments are all here. */
+  when?: Record<string, Conditions>;
+  /** Lets an `allow` match calls that have other arguments beside those of `when`, whatever they are. */
+  others?: "any";
+  /** Lets an `allow` match whatever the arguments are, in place of `when`. */
+  any?: true;
+  /** Asks about every call, whatever was allowed before; for `ask`. */
+  every?: boolean;
+  /** Why, for people; the reason of a `deny` is in the answer to the Agent. */
+  reason?: string;
+  /** Arguments that write a file, for `ask`: the question then shows what the file has now. */
+  file?: FileArguments;
+}
+
+/** The arguments of a tool that writes a file. */
+export interface FileArguments {
+  /** The argument with the absolute path of the file. */
+  path: string;
+  /** The argument with the new content; "for an hour" allows any. */
+  content: string;
+  /** The folder whose files may be read for the question. */
+  under: string;
+}
+
+/** A call, as rules see it. */
+export interface JudgedCall {
+  readonly agent: string;
+  /** The name and the `bundle_id` of the MCP server. */
+  readonly servers: readonly string[];
+  /** The tool's original name, and all names that it is called by. */
+  readonly tools: readonly string[];
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** Finds the position of the first rule that matches a call; -1 where none does. */
+export const firstMatch = (
+  rules: readonly Rule[],
+  call: JudgedCall,
+): number => rules.findIndex((rule) => matches(rule, call));
+
+/** Returns whether a rule matches: `allow` only where that is certain, `ask` and `deny` where it may be. */
+function matches(rule: Rule, { agent, servers, tools, params }: JudgedCall) {
+  const { when } = rule;
+  if (!fits(rule.agent, [agent])) return false;
+  if (!fits(rule.server, servers) || !fits(rule.tool, tools)) return false;
+  const holds = when === undefined ? true : judgeArguments(when, params);
+  if (rule.then !== "allow") return holds !== false;
+  return holds === true && (rule.any === true || rule.others === "any" ||
+    Object.keys(params).every((name) => Object.hasOwn(when ?? {}, name)));
+}
+
+const fits = (glob: string | undefined, names: readonly string[]): boolean =>
+  glob === undefined || names.some((name) => matchesGlob(glob, name));
+
+// ------------------------------------------------------------------ in words
+
 /** A rule as people see it, in the order in which they are applied. */
 export interface ShownRule {
-  /** Identifies it, as in `rules.0`, `forbidden_tools` or `auto_apply`. */
+  /** Its path in the configuration, such as `rules.0`, or `default` for what no rule says. */
   readonly id: string;
   /** What it does with a call. */
-  readonly then: "allow" | "ask" | "deny";
+  readonly then: Rule["then"];
   /** The rule in words. */
   readonly text: string;
   /** Whether it asks about every call, whatever was allowed before. */
   readonly every?: boolean;
 }
+
+/** What happens to calls that no rule is about. */
+export const DEFAULT_RULE: ShownRule = {
+  id: "default",
+  then: "ask",
+  text: "ask about every other call",
+};
+
+/** What a rule of the configuration says in words. */
+export const shownRule = (rule: Rule, at: number): ShownRule => ({
+  id: `rules.${at}`,
+  then: rule.then,
+  text: ruleText(rule),
+  ...(rule.every === true && { every: true }),
+});
+
+function ruleText(rule: Rule): string {
+  const { then, agent, server, tool, when, every, reason, file } = rule;
+  const verb = then === "ask" ? every ? "ask about every" : "ask about" : then;
+  const conditions = Object.entries(when ?? {}).map(([name, each]) =>
+    `${JSON.stringify(name)} ${conditionsText(each)}`
+  );
+  const others = then !== "allow"
+    ? []
+    : rule.any === true
+    ? ["with any arguments"]
+    : [rule.others === "any" ? "and any others" : "and no others"];
+  return [
+    verb,
+    tool === undefined ? "any tool" : `tool ${JSON.stringify(tool)}`,
+    ...server === undefined ? [] : [`of MCP server ${JSON.stringify(server)}`],
+    ...agent === undefined ? [] : [`for Agent ${JSON.stringify(agent)}`],
+    ...conditions.length === 0 ? [] : [`where ${conditions.join(" and ")}`],
+    ...others,
+    ...file === undefined ? [] : [
+      `(the file of ${JSON.stringify(file.path)} is shown below ${
+        JSON.stringify(file.under)
+      })`,
+    ],
+    ...reason === undefined ? [] : [`– ${JSON.stringify(reason)}`],
+  ].join(" ");
+}
+
+const conditionsText = (conditions: Conditions): string =>
+  Object.entries(conditions).map(([kind, wanted]) =>
+    `${CONDITION_WORDS[kind] ?? kind} ${JSON.stringify(wanted)}`
+  ).join(" and ");
+
+const CONDITION_WORDS: Readonly<Record<string, string>> = {
+  equals: "is",
+  in: "is one of",
+  under: "is under",
+  host: "has the host",
+  min: "is at least",
+  max: "is at most",
+};
+
+/** What the configuration of an MCP server says of its tools. */
+export interface ToolSettings {
+  readonly name: string;
+  readonly forbidden_tools: readonly string[];
+  readonly tool_meta: Readonly<
+    Record<string, { readonly auto_apply?: boolean | null | undefined }>
+  >;
+  readonly default_tool_meta?:
+    | { readonly auto_apply?: boolean | null | undefined }
+    | null
+    | undefined;
+}
+
+/** Shows all rules in their order: what is forbidden, those of the configuration, `auto_apply`, and the rest. */
+export function shownRules(
+  rules: readonly Rule[],
+  servers: readonly ToolSettings[],
+): ShownRule[] {
+  const forbidden = servers.flatMap(({ name, forbidden_tools }) =>
+    forbidden_tools.map((tool, i): ShownRule => ({
+      id: `servers.${name}.forbidden_tools.${i}`,
+      then: "deny",
+      text: `deny ${toolOf(tool, name)}, which is not listed either`,
+    }))
+  );
+  return [
+    ...forbidden,
+    ...rules.map(shownRule),
+    ...servers.flatMap(shownSettings),
+    DEFAULT_RULE,
+  ];
+}
+
+/** Shows `auto_apply` of an MCP server: that of tools, then that of all others. */
+function shownSettings(
+  { name, tool_meta, default_tool_meta }: ToolSettings,
+): ShownRule[] {
+  const shared = default_tool_meta?.auto_apply === true;
+  const own = Object.entries(tool_meta).flatMap(([tool, { auto_apply }]) => {
+    // A tool is only of note where it differs from those without settings.
+    if ((auto_apply ?? shared) === shared) return [];
+    return [
+      autoApply(
+        `servers.${name}.tool_meta.${tool}.auto_apply`,
+        auto_apply === true,
+        toolOf(tool, name),
+      ),
+    ];
+  });
+  const id = `servers.${name}.default_tool_meta.auto_apply`;
+  const others = `each other tool of MCP server ${JSON.stringify(name)}`;
+  return shared ? [...own, autoApply(id, true, others)] : own;
+}
+
+const autoApply = (id: string, isSet: boolean, what: string): ShownRule => ({
+  id,
+  then: isSet ? "allow" : "ask",
+  text: isSet ? `allow ${what} with any arguments` : `ask about ${what}`,
+});
+
+/** Shows the `auto_apply` that lets a tool run. */
+export const autoApplyRule = (
+  { name, tool_meta }: ToolSettings,
+  tool: string,
+): ShownRule => {
+  const own = Object.hasOwn(tool_meta, tool) ? tool_meta[tool] : undefined;
+  const isOwn = own?.auto_apply === true;
+  const place = isOwn ? `tool_meta.${tool}` : "default_tool_meta";
+  return autoApply(
+    `servers.${name}.${place}.auto_apply`,
+    true,
+    toolOf(tool, name),
+  );
+};
+
+const toolOf = (tool: string, server: string): string =>
+  `tool ${JSON.stringify(tool)} of MCP server ${JSON.stringify(server)}`;

@@ -1,32 +1,53 @@
 /**
- * Confirmation of tool calls by the user (protocol §7): the rule, the questions, and the answers that
- * hold for later calls; and the reports that a call waits for a person, for this or another answer.
+ * Whether a tool call may run (protocol §7): what the rules say of it, what was allowed before, and the
+ * question to a person; and the reports that a call waits for a person, for this or another answer.
  *
  * @module
  */
+import { effectiveToolMeta } from "../host/tool_table.ts";
+import { type NamedTool, namesOfTool } from "../host/tool_naming.ts";
+import type { ServerConfig } from "../config/config.ts";
+import { callerOf, QuestionLimits } from "../rules/limits.ts";
 import {
-  type EffectiveToolMeta,
-  effectiveToolMeta,
-} from "../host/tool_table.ts";
+  type AskedCall,
+  type PermissionList,
+  Permissions,
+  type PermissionStore,
+  Tickets,
+} from "../rules/permissions.ts";
+import {
+  autoApplyRule,
+  DEFAULT_RULE,
+  firstMatch,
+  type Rule,
+  type ShownRule,
+  shownRule,
+  shownRules,
+} from "../rules/rules.ts";
 import type { Refusal } from "./call_failure.ts";
-import { log } from "../util/log.ts";
-import { reasonOf } from "../util/values.ts";
 import {
-  type BaseMCPServerConfig,
-  ErrorCode,
-  type Waiting,
-} from "../../protocol/mod.ts";
-import { waitedMeta } from "../../protocol/payloads/tool_result.ts";
-import { onAbort } from "../../shared/async.ts";
-import type { CallTime } from "../../shared/call_time.ts";
-import type { PermissionList } from "../rules/permissions.ts";
-import type { ShownRule } from "../rules/rules.ts";
+  configurationHash,
+  definitionHash,
+  hashOf,
+  isOpenEnded,
+  offeredOptions,
+} from "./asked_call.ts";
 import {
   type Confirm,
+  type ConfirmAnswer,
   type Confirmed,
   type ConfirmRequest,
   toConfirmed,
 } from "./confirm.ts";
+import { readFileNow } from "./file_now.ts";
+import { log } from "../util/log.ts";
+import { SteadyClock } from "../util/steady_clock.ts";
+import { reasonOf } from "../util/values.ts";
+import { ErrorCode, type Waiting } from "../../protocol/mod.ts";
+import { waitedMeta } from "../../protocol/payloads/tool_result.ts";
+import { LIMITS } from "../../shared/approvals/question.ts";
+import { onAbort } from "../../shared/async.ts";
+import type { CallTime } from "../../shared/call_time.ts";
 
 export type {
   Confirm,
@@ -35,40 +56,149 @@ export type {
   ConfirmRequest,
 } from "./confirm.ts";
 
-/** A question to the user that is not answered yet. */
-interface Question {
-  readonly config: BaseMCPServerConfig;
-  readonly tool: string;
-  /** Allows the call and withdraws the question. */
-  readonly allow: () => void;
+/** A call to decide on. */
+export interface PendingCall {
+  /** The MCP server and the tool. */
+  readonly target: NamedTool;
+  /** The name that the caller used. */
+  readonly name: string;
+  readonly agent: string;
+  /** The operator of the Server, where one calls. */
+  readonly operator?: string;
+  readonly params: Record<string, unknown>;
+  /** How the MCP server introduced itself. */
+  readonly introduction: string | undefined;
 }
 
-/** Asks for user confirmation of tool calls, and remembers "always" answers. */
+/** The circumstances of a decision. */
+interface CallContext {
+  /** Ends the call; its reason is `timeout` where it has timed out. */
+  readonly signal: AbortSignal;
+  /** Reports that the call waits. */
+  readonly waits: CallWaits;
+  /** What is left of the call's time. */
+  readonly time: Pick<CallTime, "confirmLeftMs">;
+}
+
+/** What a {@linkcode Confirmations} is made of. */
+export interface ConfirmationsOptions {
+  /** Asks the user; without it, calls that need confirmation are refused. */
+  readonly confirm: Confirm | undefined;
+  /** Returns the name of this Computer, for people. */
+  readonly place: () => string;
+  /** The rules of the configuration. */
+  readonly rules?: readonly Rule[] | undefined;
+  /** Keeps permissions. */
+  readonly store?: PermissionStore | undefined;
+  /** Returns the configurations of the MCP servers, for showing what they say of tools. */
+  readonly servers?: () => readonly ServerConfig[];
+  /** Called when permissions changed. */
+  readonly changed?: () => void;
+  /** Milliseconds since 1970, never less than before; for tests. */
+  readonly now?: () => number;
+}
+
+/** What becomes of a call: a run, after a question with the hash of the definition that was shown; or a refusal. */
+export type ConfirmDecision =
+  | { readonly kind: "run"; readonly definition?: string }
+  | { readonly kind: "refuse" } & Refusal;
+
+const RUN: ConfirmDecision = { kind: "run" };
+
+/** What a rule says of a call. */
+export interface Judgement {
+  /** The rule that decides. */
+  readonly rule: ShownRule;
+  /** As the configuration has it; absent for `auto_apply`, and where no rule matches. */
+  readonly written?: Rule;
+}
+
+/** How a question ended: by an answer, of a person or a program, or without one. */
+type Outcome =
+  | { readonly kind: "answered"; readonly by: "person" | "program" } & {
+    readonly confirmed: Confirmed;
+  }
+  | { readonly kind: "covered" }
+  | { readonly kind: "muted" }
+  | { readonly kind: "withdrawn" };
+
+/** A question to the user that is not answered yet. */
+interface OpenQuestion {
+  readonly call: AskedCall;
+  /** Whether a permission may end it. */
+  readonly isCoverable: boolean;
+  /** Ends it without an answer of its own. */
+  end(kind: "covered" | "muted", why: string): void;
+}
+
+/** Decides on tool calls by rules, permissions and limits, and asks the user about the rest. */
 export class Confirmations {
+  readonly #options: ConfirmationsOptions;
   #confirm: Confirm | undefined;
-  readonly #place: () => string;
-  /** Allowed tools by the configuration of their server: a replaced one may be another program. */
-  readonly #always = new WeakMap<BaseMCPServerConfig, Set<string>>();
-  readonly #open = new Set<Question>();
+  readonly #permissions: Permissions;
+  readonly #tickets: Tickets;
+  readonly #limits: QuestionLimits;
+  readonly #now: () => number;
+  readonly #open = new Set<OpenQuestion>();
+  #rules: readonly Rule[];
+  #version: string | undefined;
+
+  constructor(options: ConfirmationsOptions) {
+    const { store, rules = [], now = new SteadyClock().now } = options;
+    this.#options = options;
+    this.#confirm = options.confirm;
+    this.#rules = rules;
+    this.#now = now;
+    this.#permissions = new Permissions(
+      store,
+      now,
+      options.changed ?? (() => {}),
+    );
+    this.#tickets = new Tickets(now);
+    this.#limits = new QuestionLimits(now);
+  }
 
   /** The permissions, for people. */
-  readonly permissions: PermissionList = {
-    list: () => [],
-    remove: () => false,
-  };
+  get permissions(): PermissionList {
+    return this.#permissions;
+  }
+
+  /** Reads the permissions that are stored, so that they are listed before the first call. */
+  async ready(): Promise<void> {
+    await this.#permissions.ready();
+  }
 
   /** The rules, in the order in which they are applied. */
   get rules(): readonly ShownRule[] {
-    return [];
+    return shownRules(this.#rules, this.#options.servers?.() ?? []);
   }
 
-  /**
-   * @param confirm asks the user; without it, calls that need confirmation are refused
-   * @param place returns the name of this Computer, for people
-   */
-  constructor(confirm: Confirm | undefined, place: () => string) {
-    this.#confirm = confirm;
-    this.#place = place;
+  /** Replaces the rules of the configuration, for calls from now on. */
+  configure(rules: readonly Rule[]): void {
+    this.#rules = rules;
+    this.#version = undefined;
+  }
+
+  /** Finds the rule that decides on a call. */
+  judge(
+    { target: { server, tool }, name, agent, params }: Omit<
+      PendingCall,
+      "operator" | "introduction"
+    >,
+  ): Judgement {
+    const rules = this.#rules;
+    const at = rules.length === 0 ? -1 : firstMatch(rules, {
+      agent,
+      servers: [server.name, server.bundleId],
+      tools: [...namesOfTool(server, tool.name), name],
+      params,
+    });
+    const written = rules[at];
+    if (written) return { rule: shownRule(written, at), written };
+    const { auto_apply } = effectiveToolMeta(server.config, tool.name);
+    return auto_apply === true
+      ? { rule: autoApplyRule(server.config, tool.name) }
+      : { rule: DEFAULT_RULE };
   }
 
   /** Asks there where nobody could be asked before. */
@@ -79,42 +209,174 @@ export class Confirmations {
   /**
    * Decides on one call, asking the user if necessary.
    *
-   * An "always" also answers all open questions about the same tool. The call's `signal` withdraws
-   * the question, and the decision is meaningless then.
+   * The call's `signal` withdraws the question, and the decision is meaningless then.
    */
   async decide(
-    request: ConfirmRequest,
-    config: BaseMCPServerConfig,
-    { signal, waits }: { signal: AbortSignal; waits: CallWaits },
-  ): Promise<Exclude<ConfirmDecision, { kind: "ask" }>> {
-    const { tool, name, server } = request;
-    const decision = decideConfirmation(
-      effectiveToolMeta(config, tool),
-      this.#always.get(config)?.has(tool) ?? false,
-      this.#confirm !== undefined,
-      request,
+    pending: PendingCall,
+    context: CallContext,
+  ): Promise<ConfirmDecision> {
+    const judgement = this.judge(pending);
+    const { rule, written } = judgement;
+    if (rule.then === "allow") return RUN;
+    if (rule.then === "deny") {
+      return refuse(`${denied(pending, rule, written)}; do not repeat it`);
+    }
+    const call = askedCall(pending, written);
+    const reading = this.#permissions.ready();
+    if (reading) await reading;
+    const isAllowed = rule.every !== true && this.#permissions.use(call);
+    if (isAllowed || this.#tickets.take(call)) return RUN;
+    if (!this.#confirm) return refuse(cannotAsk(pending, rule));
+    const reason = this.#limits.refusal(call);
+    if (reason !== undefined) {
+      return refuse(
+        `The call of ${
+          toolPhrase(pending)
+        } was refused without asking: ${reason}`,
+      );
+    }
+    return await this.#question(pending, call, judgement, context);
+  }
+
+  /** Asks about a call, and does what the answer says. */
+  async #question(
+    pending: PendingCall,
+    call: AskedCall,
+    { rule, written }: Judgement,
+    context: CallContext,
+  ): Promise<ConfirmDecision> {
+    using _open = this.#limits.open(call);
+    const diff = written?.file && await readFileNow(written.file, call.params);
+    if (context.signal.aborted) return this.#refused(pending, {});
+    const request = this.#request(pending, call, rule, context);
+    const asked = { ...request, ...(diff && { diff }) };
+    const outcome = await context.waits.during(
+      "confirmation",
+      () => this.#ask(asked, call, context.signal),
     );
-    if (decision.kind !== "ask") return decision;
-    const ask = () => this.#ask(request, config, signal);
-    const { answer } = await waits.during("confirmation", ask);
-    if (answer === "always") this.#allow(config, tool);
-    if (answer !== "no" && answer !== "mute") return { kind: "run" };
-    return {
-      kind: "refuse",
-      code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
-      text:
-        `The person at ${this.#place()} refused the call of tool "${name}" of MCP server "${server}"; do not repeat it unchanged`,
-      fields: waitedMeta("confirmation"),
+    switch (outcome.kind) {
+      case "covered":
+        return { kind: "run", definition: call.definition };
+      case "muted":
+        return refuse(
+          `The person at ${this.#options.place()} refuses calls of ${pending.agent} for now; do not repeat them`,
+        );
+      case "withdrawn":
+        return this.#refused(pending, {});
+      case "answered":
+        return this.#take(asked, call, outcome)
+          ? { kind: "run", definition: call.definition }
+          : this.#refused(pending, outcome.confirmed);
+    }
+  }
+
+  /** Describes the question. */
+  #request(
+    pending: PendingCall,
+    call: AskedCall,
+    rule: ShownRule,
+    { signal, time, waits }: CallContext,
+  ): ConfirmRequest {
+    const { target: { server, tool }, name, agent, operator, params } = pending;
+    const { id, text, every = false } = rule;
+    const request: ConfirmRequest = {
+      agent,
+      ...(operator !== undefined && { operator }),
+      server: server.name,
+      ...(server.bundleId !== server.name && { bundleId: server.bundleId }),
+      tool: tool.name,
+      name,
+      params,
+      definition: call.definition,
+      rule: { id, text },
+      every,
+      rulesVersion: this.#rulesVersion,
+      options: offeredOptions({
+        call,
+        server: server.name,
+        config: server.config,
+        isOnly: every || isOpenEnded(tool, params),
+        isInMemory: this.#options.store === undefined,
+      }),
+      leftMs: Math.max(0, time.confirmLeftMs),
+      late: (answer) => late(toConfirmed(answer)),
+      expectLate: () => waits.lateMs = LIMITS.lateMs,
     };
+    const late = this.#lateAnswers(request, call, signal);
+    return request;
+  }
+
+  /** Takes one answer that comes after the call has timed out. */
+  #lateAnswers(
+    request: ConfirmRequest,
+    call: AskedCall,
+    signal: AbortSignal,
+  ): (confirmed: Confirmed) => void {
+    let untilMs: number | undefined;
+    onAbort(signal, () => {
+      if (signal.reason !== "timeout") return;
+      untilMs = this.#now() + LIMITS.lateMs;
+    });
+    return (confirmed) => {
+      if (untilMs === undefined || this.#now() >= untilMs) return;
+      untilMs = undefined;
+      const outcome = { kind: "answered", by: "person", confirmed } as const;
+      if (this.#take(request, call, outcome)) this.#tickets.add(call);
+    };
+  }
+
+  /** Remembers what an answer says of other calls; returns whether it is a yes. */
+  #take(
+    { options, every }: ConfirmRequest,
+    call: AskedCall,
+    { confirmed, by }: Outcome & { readonly kind: "answered" },
+  ): boolean {
+    const answer = offered(options, confirmed.answer);
+    switch (answer) {
+      case "once":
+        return true;
+      case "hour":
+      case "always": {
+        const { covers = "" } = options.find(({ id }) => id === answer) ?? {};
+        this.#permissions.grant(call, answer, covers);
+        if (!every) this.#endCovered();
+        return true;
+      }
+      case "mute":
+        this.#limits.mute(call);
+        this.#endMuted(call);
+        return false;
+      case "no":
+        // A program is not tired by questions.
+        if (by === "person" && this.#limits.refused(call)) this.#endMuted(call);
+        return false;
+    }
+  }
+
+  /** Allows the open questions that a new permission covers. */
+  #endCovered(): void {
+    for (const question of [...this.#open]) {
+      if (!question.isCoverable || !this.#permissions.use(question.call)) {
+        continue;
+      }
+      question.end("covered", "allowed by the answer to another question");
+    }
+  }
+
+  /** Refuses the open questions of a caller that is mute now. */
+  #endMuted(call: AskedCall): void {
+    for (const question of [...this.#open]) {
+      if (callerOf(question.call) !== callerOf(call)) continue;
+      question.end("muted", "refused by the answer to another question");
+    }
   }
 
   /** Asks; a program answers at once. */
   #ask(
     request: ConfirmRequest,
-    config: BaseMCPServerConfig,
+    call: AskedCall,
     signal: AbortSignal,
-  ): Confirmed | Promise<Confirmed> {
-    if (signal.aborted) return { answer: "no" };
+  ): Outcome | Promise<Outcome> {
     const withdrawn = new AbortController();
     let answer: ReturnType<Confirm>;
     try {
@@ -122,93 +384,130 @@ export class Confirmations {
     } catch (error) {
       answer = Promise.reject(error);
     }
-    return answer instanceof Promise
-      ? this.#await(answer.then(toConfirmed), {
-        request,
-        config,
-        signal,
-        withdrawn,
-      })
-      : toConfirmed(answer);
+    if (!(answer instanceof Promise)) {
+      return {
+        kind: "answered",
+        by: "program",
+        confirmed: toConfirmed(answer),
+      };
+    }
+    const question = { isCoverable: !request.every, call, signal, withdrawn };
+    return this.#await(answer, request.name, question);
   }
 
-  /** Waits for the answer of a person, or to another question about the tool. */
+  /** Waits for the answer of a person, or one to another question that decides on this one. */
   async #await(
-    answer: Promise<Confirmed>,
-    { request, config, signal, withdrawn }: {
-      readonly request: ConfirmRequest;
-      readonly config: BaseMCPServerConfig;
-      readonly signal: AbortSignal;
-      readonly withdrawn: AbortController;
-    },
-  ): Promise<Confirmed> {
-    const settled = Promise.withResolvers<Confirmed>();
-    const end = (confirmed: Confirmed, why: unknown) => {
-      settled.resolve(confirmed);
+    answer: Promise<ConfirmAnswer | Confirmed>,
+    name: string,
+    { signal, withdrawn, ...about }:
+      & Pick<OpenQuestion, "call" | "isCoverable">
+      & {
+        readonly signal: AbortSignal;
+        readonly withdrawn: AbortController;
+      },
+  ): Promise<Outcome> {
+    const settled = Promise.withResolvers<Outcome>();
+    const end = (kind: "covered" | "muted" | "withdrawn", why: unknown) => {
+      settled.resolve({ kind });
       withdrawn.abort(why);
     };
-    const { tool, name } = request;
-    const question = {
-      config,
-      tool,
-      allow: () => end({ answer: "once" }, ALLOWED),
-    };
-    const off = onAbort(signal, () => end({ answer: "no" }, signal.reason));
+    const question = { ...about, end };
+    const off = onAbort(signal, () => end("withdrawn", signal.reason));
     this.#open.add(question);
+    const answered = answer.then((given): Outcome => ({
+      kind: "answered",
+      by: "person",
+      confirmed: toConfirmed(given),
+    }));
     try {
-      return await Promise.race([settled.promise, answer]);
+      return await Promise.race([settled.promise, answered]);
     } catch (error) {
       const properties = { tool: name, reason: reasonOf(error) };
       log.warn("Cannot ask whether {tool} may run: {reason}", properties);
-      return { answer: "no" };
+      return { kind: "answered", by: "program", confirmed: { answer: "no" } };
     } finally {
       this.#open.delete(question);
       off();
     }
   }
 
-  /** Allows a tool for good, and its open questions. */
-  #allow(config: BaseMCPServerConfig, tool: string): void {
-    const tools = this.#always.get(config) ?? new Set();
-    this.#always.set(config, tools.add(tool));
-    for (const question of [...this.#open]) {
-      const isSame = question.config === config && question.tool === tool;
-      if (isSame) question.allow();
-    }
+  #refused(
+    pending: PendingCall,
+    { reason }: Pick<Confirmed, "reason">,
+  ): ConfirmDecision {
+    const said = reason === undefined || reason.trim() === ""
+      ? ""
+      : `: ${JSON.stringify(reason.slice(0, LIMITS.reason))}`;
+    return refuse(
+      `The person at ${this.#options.place()} refused the call of ${
+        toolPhrase(pending)
+      }${said}; do not repeat it unchanged`,
+      waitedMeta("confirmation"),
+    );
+  }
+
+  get #rulesVersion(): string {
+    return this.#version ??= hashOf(this.rules).slice(0, 16);
   }
 }
 
-const ALLOWED = "allowed by the answer to another question";
+/** Returns what identifies a call for permissions, tickets and limits. */
+const askedCall = (
+  { target: { server, tool }, agent, operator, params, introduction }:
+    PendingCall,
+  written: Rule | undefined,
+): AskedCall => ({
+  agent,
+  ...(operator !== undefined && { operator }),
+  bundleId: server.bundleId,
+  tool: tool.name,
+  params,
+  ...(written?.file && { open: written.file.content }),
+  definition: definitionHash(tool),
+  configuration: configurationHash(server.config, introduction),
+});
 
-/** Whether a call may run, must be confirmed by the user, or is refused. */
-type ConfirmDecision =
-  | { readonly kind: "run" }
-  | { readonly kind: "ask" }
-  | { readonly kind: "refuse" } & Refusal;
+/** Returns an answer, or what is offered in its place: a yes to this call alone. */
+const offered = (
+  options: ConfirmRequest["options"],
+  answer: ConfirmAnswer,
+): ConfirmAnswer =>
+  answer === "no" || options.some(({ id }) => id === answer) ? answer : "once";
 
-/**
- * Decides whether a call needs user confirmation (protocol §7).
- *
- * @param meta of the tool
- * @param alwaysAllowed whether the user answered "always" before
- * @param canAsk whether there is a user to ask
- */
-export function decideConfirmation(
-  { auto_apply }: Pick<EffectiveToolMeta, "auto_apply">,
-  alwaysAllowed: boolean,
-  canAsk: boolean,
-  { name, server }: Pick<ConfirmRequest, "name" | "server">,
-): ConfirmDecision {
-  if (auto_apply === true || alwaysAllowed) return { kind: "run" };
-  if (canAsk) return { kind: "ask" };
-  return {
-    kind: "refuse",
-    code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
-    text:
-      `Tool "${name}" of MCP server "${server}" requires confirmation, and this Computer cannot ask a person; ` +
-      "set auto_apply to true for it in tool_meta, or start the Computer with --yes or on a terminal",
-  };
-}
+const refuse = (
+  text: string,
+  fields?: Refusal["fields"],
+): ConfirmDecision => ({
+  kind: "refuse",
+  code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
+  text,
+  ...(fields && { fields }),
+});
+
+const toolPhrase = ({ name, target }: PendingCall): string =>
+  `tool "${name}" of MCP server "${target.server.name}"`;
+
+const denied = (
+  pending: PendingCall,
+  { id }: ShownRule,
+  written: Rule | undefined,
+): string =>
+  `The call of ${
+    toolPhrase(pending)
+  } is denied by the Computer's configuration (${id})` +
+  (written?.reason === undefined ? "" : `: ${JSON.stringify(written.reason)}`);
+
+const cannotAsk = (pending: PendingCall, { id, every }: ShownRule): string => {
+  const tool = toolPhrase(pending);
+  const phrase = tool.charAt(0).toUpperCase() + tool.slice(1);
+  const remedy = every
+    ? "start the Computer on a terminal, or with its page"
+    : id === DEFAULT_RULE.id
+    ? "set auto_apply to true for it in tool_meta, or start the Computer with --yes or on a terminal"
+    : "change that rule, or start the Computer with --yes or on a terminal";
+  const why = id === DEFAULT_RULE.id ? "" : ` (${id})`;
+  return `${phrase} requires confirmation${why}, and this Computer cannot ask a person; ${remedy}`;
+};
 
 // ------------------------------------------------------------------ waiting
 

@@ -18,6 +18,8 @@ export interface ToolHostEvents {
   skillsChanged: undefined;
   /** MCP servers or inputs were added, replaced or removed. */
   configChanged: undefined;
+  /** Something was allowed for later calls, too, or holds no more. */
+  permissionsChanged: undefined;
   /** A tool was called. */
   callStarted: ToolCallArrived;
   /** The call has come further, and its caller asked for progress. */

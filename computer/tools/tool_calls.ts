@@ -19,25 +19,24 @@ import {
   withResultMeta,
 } from "../../protocol/mod.ts";
 import { operatorOf, waitingText } from "../../protocol/payloads/tools.ts";
-import { LIMITS } from "../../shared/approvals/question.ts";
 import { onAbort } from "../../shared/async.ts";
 import { CallTime, timesOf } from "../../shared/call_time.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
 import type { BlobStore } from "../blobs/store.ts";
 import type { McpHost } from "../host/host.ts";
 import { SessionForgottenError } from "../host/mcp/errors.ts";
-import type { AnswerQuestion } from "../host/mcp/mcp_connection.ts";
+import type { AnswerQuestion, McpTool } from "../host/mcp/mcp_connection.ts";
 import type { NamedTool } from "../host/tool_naming.ts";
 import { log } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { reasonOf } from "../util/values.ts";
 import { transformResult } from "../util/vrl.ts";
 import { callFailure, refused } from "./call_failure.ts";
+import { definitionHash } from "./asked_call.ts";
 import {
   CallWaits,
-  type Confirm,
   Confirmations,
-  type ConfirmRequest,
+  type ConfirmationsOptions,
 } from "./confirmations.ts";
 import {
   type AskedRequest,
@@ -67,15 +66,11 @@ export interface RequestOrigin {
 }
 
 /** Options of {@linkcode ToolCalls}. */
-interface ToolCallsOptions {
-  /** Asks the user for confirmation of tool calls. */
-  readonly confirm: Confirm | undefined;
+interface ToolCallsOptions extends ConfirmationsOptions {
   /** Answers questions of MCP servers. */
   readonly elicit: Elicit | undefined;
   /** Keeps content that is too large for a message. */
-  readonly store: BlobStore;
-  /** Returns the name of this Computer, for people. */
-  readonly place: () => string;
+  readonly blobs: BlobStore;
 }
 
 /** A call while it runs. */
@@ -122,7 +117,7 @@ export class ToolCalls {
     this.#host = host;
     this.#events = events;
     this.#options = options;
-    this.confirmations = new Confirmations(options.confirm, options.place);
+    this.confirmations = new Confirmations(options);
     this.elicitations = new Elicitations(options.elicit);
   }
 
@@ -224,7 +219,7 @@ export class ToolCalls {
       waits.end();
       throttle?.end(!call.signal.aborted); // before the answer, which is the last word
     }
-    return await fitResult(result, this.#options.store, origin.maxPayload);
+    return await fitResult(result, this.#options.blobs, origin.maxPayload);
   }
 
   /** Finds the tool and runs it, or continues the call that asked its Agent. */
@@ -321,9 +316,10 @@ export class ToolCalls {
 
   /** Confirms, calls and transforms; all of it counts against the call's timeout. */
   async #execute(
-    { server: view, tool: { name: tool } }: NamedTool,
+    target: NamedTool,
     call: RunningCall,
   ): Promise<CallToolResult> {
+    const { server: view, tool: { name: tool } } = target;
     const { request: { tool_name: name, params }, signal, onProgress } = call;
     const { name: server, bundleId, config } = view;
     const asking = {
@@ -331,21 +327,14 @@ export class ToolCalls {
       ...(bundleId !== server && { bundleId }),
       ...call.caller,
     };
-    const request: ConfirmRequest = {
-      ...asking,
-      tool,
+    const { introduction } = this.#host.server(bundleId)?.connection ?? {};
+    const decision = await this.confirmations.decide({
+      target,
       name,
+      ...call.caller,
       params,
-      definition: "",
-      rule: { id: "default", text: "a person is asked about every other call" },
-      every: false,
-      rulesVersion: "",
-      options: [],
-      leftMs: call.time.confirmLeftMs,
-      late: () => {},
-      expectLate: () => call.waits.lateMs = LIMITS.lateMs,
-    };
-    const decision = await this.confirmations.decide(request, config, call);
+      introduction,
+    }, call);
     if (decision.kind === "refuse") return refused(decision);
     const failure = (error?: unknown) =>
       callFailure(name, this.#host.server(bundleId)?.view ?? view, error);
@@ -356,6 +345,11 @@ export class ToolCalls {
       if (now?.seen !== config) {
         return failed(
           `Tool "${name}" did not run: MCP server "${server}" was replaced or removed before it could`,
+        );
+      }
+      if (isOtherTool(now.view.tools, tool, decision.definition)) {
+        return failed(
+          `Tool "${name}" did not run: MCP server "${server}" changed it while its call was confirmed; call it again`,
         );
       }
       const { connection } = now;
@@ -394,6 +388,17 @@ export class ToolCalls {
     }
   }
 }
+
+/** Returns whether a tool is not any more what the person was asked about. */
+const isOtherTool = (
+  tools: readonly McpTool[],
+  name: string,
+  definition: string | undefined,
+): boolean => {
+  if (definition === undefined) return false;
+  const tool = tools.find((each) => each.name === name);
+  return tool === undefined || definitionHash(tool) !== definition;
+};
 
 /** A call without what answers its questions is the same call. */
 const askedRequest = (request: ToolCallReq): AskedRequest => {

@@ -1,7 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Changes } from "./change_feed.ts";
 import { cutText, type Fact } from "../facts.ts";
-import type { Choice, QuestionText } from "../question_text.ts";
+import {
+  type Choice,
+  isAnswered,
+  type QuestionText,
+} from "../question_text.ts";
 import type { Field } from "../../tools/form.ts";
 import { log } from "../../util/log.ts";
 import { reasonOf } from "../../util/values.ts";
@@ -70,7 +74,7 @@ export class PageQuestions {
     });
     this.#entries.set(open.id, { version: 0, open });
     this.#fill();
-    const off = onAbort(signal, () => open.withdraw());
+    const off = onAbort(signal, () => open.withdraw(signal.reason));
     open.askTerminal(signal);
     return await open.answer.finally(off);
   }
@@ -217,9 +221,10 @@ class OpenQuestion<T> {
     );
   }
 
-  /** Ends it without an answer. */
-  withdraw(): void {
-    this.#end(this.#question.withdrawn, "withdrawn", "not needed any more");
+  /** Ends it without an answer of its own; a text of ours says where it was answered. */
+  withdraw(reason: unknown): void {
+    const outcome = isAnswered(reason) ? reason : "not needed any more";
+    this.#end(this.#question.withdrawn, "withdrawn", outcome);
   }
 
   #end(value: T, endedBy: EndedBy, outcome: string): void {

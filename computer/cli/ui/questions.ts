@@ -7,13 +7,13 @@ import {
 import { plain } from "../../../cli/terminal_text.ts";
 import { invalidFields, ProblemError } from "../../../shared/http.ts";
 import type { AskedInput } from "../../config/input_store.ts";
-import type { ConfirmAnswer } from "../../tools/confirmations.ts";
+import type { ConfirmAnswer, Confirmed } from "../../tools/confirm.ts";
 import { checkField, type Field, readFields } from "../../tools/form.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import { define } from "../../util/values.ts";
 import {
+  callChoices,
   type Choice,
-  CHOICES,
   describeCall,
   describeForm,
   inputMessage,
@@ -36,14 +36,15 @@ export const askOnPage = (
 ): TerminalQuestions => ({
   confirm: (request, signal) => {
     const text = describeCall(request);
-    return page.ask<ConfirmAnswer>({
+    const choices = callChoices(request);
+    return page.ask<Confirmed>({
       text,
-      asking: { kind: "confirm", choices: shownChoices(CHOICES, text) },
+      asking: { kind: "confirm", choices: shownChoices(choices, text) },
       terminal: terminal && ((own) => terminal.confirm(request, own)),
-      read: (body) => parse(CONFIRM, body).answer,
-      needsAll: (answer) => needsAll(CHOICES, answer),
-      describe: answerLabel,
-      withdrawn: "no",
+      read: (body) => readAnswer(choices, body),
+      needsAll: ({ answer }) => needsAll(choices, answer),
+      describe: ({ answer }) => answerLabel(choices, answer),
+      withdrawn: { answer: "no" },
     }, signal);
   },
   askInput: (input, signal) => {
@@ -106,8 +107,11 @@ const shownField = (field: Field): Field => ({
   }),
 });
 
-const answerLabel = (answer: ConfirmAnswer): string =>
-  CHOICES.find((choice) => choice.answer === answer)?.label ?? answer;
+const answerLabel = (
+  choices: readonly Choice[],
+  answer: ConfirmAnswer,
+): string =>
+  choices.find((choice) => choice.answer === answer)?.label ?? answer;
 
 const FORM_OUTCOMES: Readonly<Record<ElicitResult["action"], string>> = {
   accept: "Answered",
@@ -115,7 +119,13 @@ const FORM_OUTCOMES: Readonly<Record<ElicitResult["action"], string>> = {
   cancel: "Cancelled",
 };
 
-const CONFIRM = z.strictObject({ answer: z.enum(["once", "always", "no"]) });
+/** Reads one of the answers that are offered. */
+function readAnswer(choices: readonly Choice[], body: unknown): Confirmed {
+  const answers = choices.map(({ answer }) => answer);
+  const { answer } = parse(z.strictObject({ answer: z.enum(answers) }), body);
+  return { answer, by: "on the page" };
+}
+
 const TYPED = z.strictObject({ value: z.string().nullable() });
 const FORM = z.strictObject({
   action: z.enum(["accept", "decline", "cancel"]),

@@ -101,6 +101,7 @@ export async function openConnection(
 class ClientConnection implements McpConnection {
   readonly capabilities: ServerCapabilities;
   readonly instructions: string | undefined;
+  readonly introduction: string;
   offices: readonly string[];
   readonly watchOutput: () => () => string;
   readonly #link: Link;
@@ -132,6 +133,7 @@ class ClientConnection implements McpConnection {
     this.offices = offices;
     this.watchOutput = options.watchOutput ?? (() => () => "");
     this.instructions = handshake.instructions;
+    this.introduction = handshake.introduction;
     // The SDK's own handler loses the last progress where the result follows at once.
     peer.removeNotificationHandler(PROGRESS);
     peer.fallbackNotificationHandler = ({ method, params = {} }) => {

@@ -79,6 +79,8 @@ export interface Handshake {
   readonly capabilities: ServerCapabilities;
   /** What it instructs models to. */
   readonly instructions?: string | undefined;
+  /** Its name and version, as JSON. */
+  readonly introduction: string;
   /** The ids of the offices that it leads to. */
   readonly offices: readonly string[];
   /** What each request to it has in `_meta` (2026-07-28); absent in a session. */
@@ -141,12 +143,17 @@ async function openSession(peer: Peer, own: Introduction): Promise<Handshake> {
       InitializeResultSchema,
       { timeout: MAX_TIMER_MS }, // without it the SDK has one of 60 s
     );
-    const { protocolVersion, capabilities, instructions } = answer;
+    const { protocolVersion, capabilities, instructions, serverInfo } = answer;
     if (!SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion)) {
       throw unusable(otherVersion(protocolVersion));
     }
     peer.transport?.setProtocolVersion?.(protocolVersion);
-    return { capabilities, instructions, offices: readOffices(answer._meta) };
+    return {
+      capabilities,
+      instructions,
+      introduction: introductionOf(serverInfo),
+      offices: readOffices(answer._meta),
+    };
   } catch (error) {
     if (error instanceof z.core.$ZodError) {
       throw unusable(wrongFields(error), error);
@@ -185,6 +192,7 @@ async function discover(
     return {
       capabilities,
       ...(typeof instructions === "string" && { instructions }),
+      introduction: introductionOf(result.serverInfo ?? named(result._meta)),
       offices: readOffices(result._meta),
       envelope,
     };
@@ -192,6 +200,16 @@ async function discover(
     return undefined;
   }
 }
+
+/** Returns what tells one program from another. */
+const introductionOf = (serverInfo: unknown): string => {
+  const { name, version } = Object(serverInfo);
+  return JSON.stringify([name, version]);
+};
+
+/** Where answers without a session may have it. */
+const named = (meta: unknown): unknown =>
+  Object(meta)["io.modelcontextprotocol/serverInfo"];
 
 const unusable = (why: string, cause?: unknown): HandshakeError =>
   new HandshakeError(`its answer to "initialize" ${why}`, { cause });

@@ -108,6 +108,8 @@ export interface McpConnection {
   readonly capabilities: ServerCapabilities;
   /** Its instructions for models, if it has some. */
   readonly instructions?: string | undefined;
+  /** Its name and version, as it introduced itself; JSON. */
+  readonly introduction: string;
   /** Ids of the offices that the server leads to, as it last named them; none for most servers. */
   readonly offices: readonly string[];
   /** Problems of its lists of resources and prompts, as they were last fetched. */

@@ -108,7 +108,10 @@ function ended({ subject, endedBy = "withdrawn", said }) {
     "p.question.ended.muted",
     h(
       "strong",
-      `${ENDINGS[endedBy]}${endedBy === "withdrawn" ? "" : `: ${said}`}`,
+      // Of a withdrawn one, what was said is why; it names where it was answered.
+      endedBy === "withdrawn" && said?.startsWith("answered")
+        ? `A${said.slice(1)}`
+        : `${ENDINGS[endedBy]}${endedBy === "withdrawn" ? "" : `: ${said}`}`,
     ),
     h("bdi", ` ${subject}`),
   );

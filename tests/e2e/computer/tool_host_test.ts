@@ -41,8 +41,8 @@ Deno.test("a ToolHost lists and calls tools without a Server", async () => {
         tool_meta: { echo: { alias: "say", auto_apply: true } },
       }),
     },
-    confirm: (request) => {
-      asked.push(request);
+    confirm: ({ agent, server, tool, name, params }) => {
+      asked.push({ agent, server, tool, name, params });
       return "no";
     },
   });

@@ -15,22 +15,10 @@ export const confirmRequest = (
   rulesVersion: "rules",
   options: [
     { id: "once", text: "Yes, this once" },
-    {
-      id: "hour",
-      text: "For an hour, 20 times, with the same arguments",
-      covers: "equal calls for an hour",
-    },
-    {
-      id: "always",
-      text: "Always for this tool and this Agent",
-      covers: "every call of it",
-    },
+    { id: "hour", text: "Yes, for an hour, 20 times" },
+    { id: "always", text: "Always for this tool" },
+    { id: "mute", text: "No, for 10 minutes to all it asks" },
     { id: "no", text: "No" },
-    {
-      id: "mute",
-      text: "No, and nothing more of this Agent for 10 minutes",
-      covers: "its calls are refused",
-    },
   ],
   leftMs: 60_000,
   late: () => {},

@@ -99,6 +99,7 @@ const mcpRow = (way: string, load: string, ratio: number) => ({
   mib: 296,
 });
 const mcp = taken<McpResult>({
+  leftOut: {},
   rows: [
     { ...mcpRow(BASE, "100 B, 8 clients", 1), sessionKib: 70 },
     mcpRow(BASE, "100 B, one client", 1),

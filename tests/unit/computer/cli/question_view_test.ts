@@ -8,8 +8,8 @@ import {
 import { pressKey } from "../../../../computer/cli/ask_choice.ts";
 import { cutText, type Fact } from "../../../../computer/cli/facts.ts";
 import {
+  callChoices,
   callerPhrase,
-  CHOICES,
   describeCall,
   describeForm,
   logLines,
@@ -81,6 +81,27 @@ Deno.test("the question shows tool, MCP server, every argument by name, and last
     "Arguments: none",
     'Asked by: operator of the Server "key:o⟨U+0007⟩"',
   ]);
+});
+
+Deno.test("the question says which rule asks, and what each answer would cover", () => {
+  assertEquals(
+    linesOf({
+      rule: { id: "rules.1", text: 'ask about tool "write_*"' },
+      options: [
+        { id: "once", text: "Yes, this once" },
+        { id: "always", text: "Always", covers: "Any call may run." },
+        { id: "no", text: "No" },
+      ],
+    }),
+    [
+      'Tool: "write_file"',
+      'MCP server: "files"',
+      "Arguments: none",
+      'Asked because of: rules.1: ask about tool "write_*"',
+      "Always: Any call may run.",
+      'Asked by: Agent "planner"',
+    ],
+  );
 });
 
 Deno.test("a long argument does not hide the one after it, at 80 × 24", () => {
@@ -207,7 +228,17 @@ Deno.test("before a yes counts, tool, MCP server and every argument were on the 
 
 Deno.test("no key chooses a yes before all of the question was shown", () => {
   const keys = fc.array(
-    fc.constantFrom("y", "a", "return", "up", "down", "space", "b", "pagedown"),
+    fc.constantFrom(
+      "y",
+      "h",
+      "a",
+      "return",
+      "up",
+      "down",
+      "space",
+      "b",
+      "pagedown",
+    ),
     { maxLength: 30 },
   );
   fc.assert(
@@ -223,12 +254,12 @@ Deno.test("no key chooses a yes before all of the question was shown", () => {
         const view = viewQuestion(text, size, state.reading);
         shown.push(...view.lines);
         const { reading } = view;
-        const choice = { choices: CHOICES };
+        const choice = { choices: callChoices(call) };
         const outcome = pressKey(choice, { ...state, reading }, view, {
           name,
         });
         if ("answer" in outcome) {
-          if (outcome.answer === "no") return;
+          if (outcome.answer === "no" || outcome.answer === "mute") return;
           const seen = joined(shown).replaceAll(/\s/g, "");
           const named = text.facts.map(({ name }) =>
             name.replaceAll(/\s/g, "")
@@ -238,7 +269,9 @@ Deno.test("no key chooses a yes before all of the question was shown", () => {
           return;
         }
         state = outcome;
-        assert(state.selected === "no" || state.reading.isAllShown);
+        assert(
+          ["no", "mute"].includes(state.selected) || state.reading.isAllShown,
+        );
       }
     }),
     { numRuns: 200 },

@@ -1,5 +1,5 @@
 import {
-  CHOICES,
+  callChoices,
   describeCall,
 } from "../../../../computer/cli/question_text.ts";
 import { assert, assertEquals } from "@std/assert";
@@ -74,31 +74,40 @@ function terminal(
 }
 
 /** The text of a question that accepts keys. */
-const KEYS_COUNT = "y, a or n";
+const KEYS_COUNT = "y, h, a, m or n";
+const AT_TERMINAL = "at the terminal";
 const DOWN = "\u001b[B";
 const UP = "\u001b[A";
 const CTRL_C = "\u0003";
 
-Deno.test("terminalQuestions() asks whether a tool may run: once, always, no", async () => {
+Deno.test("terminalQuestions() asks whether a tool may run: once, for an hour, always, no to all, no", async () => {
   const { questions, shows, type, seen } = terminal();
   const rows: [keys: string, answer: ConfirmAnswer][] = [
     ["\r", "no"], // the default
-    [`${UP}\r`, "always"],
-    [`${UP}${UP}\r`, "once"],
+    [`${UP}\r`, "mute"],
+    [`${UP}${UP}\r`, "always"],
+    [`${UP}${UP}${UP}\r`, "hour"],
+    [`${UP}${UP}${UP}${UP}\r`, "once"],
     [`${DOWN}\r`, "no"], // nothing is below it
-    [`${UP}${UP}${UP}\r`, "once"],
+    [`${UP.repeat(6)}\r`, "once"],
     ["y", "once"],
+    ["h", "hour"],
     ["a", "always"],
+    ["m", "mute"],
     ["n", "no"],
     ["l\r", "no"],
-    ["jkh \t\r", "no"],
+    ["jk \t\r", "no"],
     [CTRL_C, "no"],
   ];
   for (const [keys, answer] of rows) {
     const word = questions.confirm(request(), never);
     await shows(KEYS_COUNT);
     type(keys);
-    assertEquals(await word, answer, JSON.stringify(keys));
+    assertEquals(
+      await word,
+      { answer, by: AT_TERMINAL },
+      JSON.stringify(keys),
+    );
     await seen(); // it was redrawn for each step
   }
 });
@@ -138,7 +147,7 @@ Deno.test("terminalQuestions() ignores keys typed before they are accepted", asy
   waiting.shift()?.();
   await shows(KEYS_COUNT);
   type("n");
-  assertEquals(await word, "no");
+  assertEquals((await word).answer, "no");
   await shows('(input "user")');
   type("status\r");
   await setImmediate();
@@ -175,7 +184,7 @@ Deno.test("terminalQuestions() leaves lines pasted into the shell to the shell",
   const word = questions.confirm(request(), never);
   await shows(KEYS_COUNT);
   type("n");
-  assertEquals(await word, "no");
+  assertEquals((await word).answer, "no");
   assertEquals(`${input.read()}`, "start all\r");
 });
 
@@ -186,16 +195,20 @@ Deno.test("pressKey() moves up and down without wrapping, and ignores other keys
     outcome: { selected: ConfirmAnswer } | { answer: unknown },
   ][] = [
     ["no", { name: "down" }, { selected: "no" }],
-    ["no", { name: "up" }, { selected: "always" }],
-    ["always", { name: "up" }, { selected: "once" }],
+    ["no", { name: "up" }, { selected: "mute" }],
+    ["mute", { name: "up" }, { selected: "always" }],
+    ["always", { name: "up" }, { selected: "hour" }],
+    ["hour", { name: "up" }, { selected: "once" }],
     ["once", { name: "up" }, { selected: "once" }],
-    ["once", { name: "down" }, { selected: "always" }],
+    ["once", { name: "down" }, { selected: "hour" }],
     ["once", { name: "return" }, { answer: "once" }],
     ["no", { name: "return" }, { answer: "no" }],
     ["once", { name: "escape" }, { answer: undefined }],
     ["once", { name: "c", ctrl: true }, { answer: undefined }],
     ["no", { name: "y" }, { answer: "once" }],
     ["no", { name: "a" }, { answer: "always" }],
+    ["no", { name: "h" }, { answer: "hour" }],
+    ["no", { name: "m" }, { answer: "mute" }],
     ["once", { name: "n" }, { answer: "no" }],
     ["no", { name: "y", ctrl: true }, { selected: "no" }],
     ["no", { name: "a", meta: true }, { selected: "no" }],
@@ -208,7 +221,7 @@ Deno.test("pressKey() moves up and down without wrapping, and ignores other keys
     );
     const { reading } = view;
     const after = pressKey(
-      { choices: CHOICES },
+      { choices: callChoices(request()) },
       { selected, reading },
       view,
       key,
@@ -218,7 +231,7 @@ Deno.test("pressKey() moves up and down without wrapping, and ignores other keys
   for (const [selected, key, expected] of rows) {
     assertEquals(outcome(selected, key), expected, JSON.stringify(key));
   }
-  for (const name of ["l", "h", "j", "k", "left", "right", "tab", "space"]) {
+  for (const name of ["l", "j", "k", "left", "right", "tab", "space"]) {
     assertEquals(outcome("no", { name }), { selected: "no" }, name);
   }
 });
@@ -239,7 +252,10 @@ Deno.test("terminalQuestions() asks one question at a time, and removes withdraw
   await shows('"t3"');
   await shows(KEYS_COUNT);
   type("y");
-  assertEquals(await Promise.all(words), ["no", "no", "once"]);
+  assertEquals(
+    (await Promise.all(words)).map(({ answer }) => answer),
+    ["no", "no", "once"],
+  );
   assert(!all().includes('"t2"'));
 });
 
@@ -423,7 +439,7 @@ Deno.test("what is pasted turns one page at most, and answers nothing", async ()
   await shows("Space shows more");
   assertEquals(isAnswered, false);
   type(CTRL_C);
-  assertEquals(await word, "no");
+  assertEquals((await word).answer, "no");
 });
 
 Deno.test("keys count once none was pressed for a moment, however late the process reads them", async () => {

@@ -1,7 +1,8 @@
 import { PassThrough } from "node:stream";
+import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { statusBlock } from "../../../../computer/cli/live_view.ts";
-import { LiveBlock } from "../../../../computer/cli/screen.ts";
+import { LiveBlock, TurnView } from "../../../../computer/cli/screen.ts";
 import { drawTable } from "../../../../computer/cli/shell/command.ts";
 import { Prompt } from "../../../../computer/cli/shell/prompt.ts";
 import { keptLine } from "../../../../computer/cli/shell/run_line.ts";
@@ -53,6 +54,21 @@ Deno.test("keptLine() keeps commands without parameters, values and definitions,
     ["", undefined],
   ];
   for (const [line, kept] of rows) assertEquals(keptLine(line), kept, line);
+});
+
+Deno.test("TurnView prints the notes of a turn at once, before a question, and at its end", async () => {
+  const printed: string[] = [];
+  const view = new TurnView((text) => printed.push(text));
+  view.note("one");
+  view.note("two");
+  assertEquals(printed, []);
+  await new Promise((resolve) => setImmediate(resolve));
+  assertEquals(printed, ["one\ntwo"]);
+  view.note("three");
+  await view.asking(async () => await assertEquals(printed.at(-1), "three"));
+  view.note("four");
+  view.close();
+  assertEquals(printed, ["one\ntwo", "three", "four"]);
 });
 
 const HEAD = ["Name", "What"];

@@ -1,19 +1,6 @@
 import fc from "fast-check";
-import {
-  assert,
-  assertEquals,
-  assertRejects,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
-import {
-  CallWaits,
-  type Confirm,
-  type ConfirmAnswer,
-  Confirmations,
-  type ConfirmRequest,
-  decideConfirmation,
-} from "../../../../computer/tools/confirmations.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { CallWaits } from "../../../../computer/tools/confirmations.ts";
 import { Dialogues } from "../../../../computer/tools/dialogues.ts";
 import {
   checkForm,
@@ -21,143 +8,9 @@ import {
   readFields,
 } from "../../../../computer/tools/form.ts";
 import { ProgressThrottle } from "../../../../computer/tools/progress.ts";
-import {
-  parseMCPServerConfig,
-  type ToolProgress,
-} from "../../../../protocol/mod.ts";
-import { confirmRequest } from "../../../support/computer/confirm_request.ts";
+import type { ToolProgress } from "../../../../protocol/mod.ts";
+import { CallTime } from "../../../../shared/call_time.ts";
 import { TestClock } from "../../../support/clock.ts";
-
-const request = (over: Partial<ConfirmRequest> = {}): ConfirmRequest =>
-  confirmRequest({ params: { path: "a.txt" }, ...over });
-
-const config = (tool_meta: Record<string, unknown> = {}) =>
-  parseMCPServerConfig({
-    name: "files",
-    type: "stdio",
-    tool_meta,
-    server_parameters: { command: "x" },
-  });
-
-/** Decides calls of tools of one configuration, without a receiver of their waiting. */
-function decider(confirm: Confirm | undefined, files = config()) {
-  const confirmations = new Confirmations(confirm, () => "pc");
-  const { signal } = new AbortController();
-  return (over: Partial<ConfirmRequest> = {}, by = signal, of = files) =>
-    confirmations.decide(request(over), of, {
-      signal: by,
-      waits: new CallWaits(() => {}),
-    });
-}
-
-Deno.test("decideConfirmation() runs, asks or refuses with 4005", () => {
-  const rows: [
-    auto: boolean | null,
-    settled: boolean,
-    canAsk: boolean,
-    kind: string,
-  ][] = [
-    [true, false, false, "run"],
-    [true, false, true, "run"],
-    [false, true, true, "run"],
-    [null, true, false, "run"],
-    [false, false, true, "ask"],
-    [null, false, true, "ask"],
-    [false, false, false, "refuse"],
-    [null, false, false, "refuse"],
-  ];
-  for (const [auto_apply, settled, canAsk, kind] of rows) {
-    const decision = decideConfirmation(
-      { auto_apply },
-      settled,
-      canAsk,
-      request(),
-    );
-    assertEquals(decision.kind, kind);
-    if (decision.kind !== "refuse") continue;
-    assertEquals(decision.code, 4005);
-    assertStringIncludes(decision.text, "auto_apply");
-  }
-});
-
-Deno.test("Confirmations ask again after once and no, and never after always", async () => {
-  const answers: ConfirmAnswer[] = ["once", "no", "always"];
-  const asked: unknown[] = [];
-  const decide = decider((request) => answers[asked.push(request) - 1] ?? "no");
-  const kinds: string[] = [];
-  for (const over of [{}, {}, {}, {}, { tool: "another" }]) {
-    kinds.push((await decide(over)).kind);
-  }
-  kinds.push((await decide({}, undefined, config())).kind); // a replacement
-  assertEquals(kinds, ["run", "refuse", "run", "run", "refuse", "refuse"]);
-  assertEquals(asked.length, 5);
-});
-
-Deno.test("Confirmations refuse with 4005 when the user says no, or cannot be asked", async () => {
-  const sayNo: [Confirm | undefined, string][] = [
-    [() => "no", "refused"],
-    [() => Promise.reject(new Error("no terminal")), "refused"],
-    [() => {
-      throw new Error("no terminal");
-    }, "refused"],
-    [() => "sure" as ConfirmAnswer, "refused"],
-    [undefined, "cannot ask a person"],
-  ];
-  for (const [confirm, text] of sayNo) {
-    const word = await decider(confirm)();
-    assert(word.kind === "refuse");
-    assertEquals(word.code, 4005);
-    assertStringIncludes(word.text, text);
-  }
-});
-
-Deno.test("Confirmations pass tool, server and arguments to the user, and do not ask with auto_apply", async () => {
-  const asked: unknown[] = [];
-  const decide = decider((request) => {
-    asked.push(request);
-    return "once";
-  }, config({ read: { auto_apply: true } }));
-  await decide();
-  await decide({ tool: "read" });
-  assertEquals(asked, [request()]);
-});
-
-Deno.test("Confirmations ask about no call that has ended", async () => {
-  const asked: unknown[] = [];
-  const decide = decider((request) => {
-    asked.push(request);
-    return "once";
-  });
-  await decide({}, AbortSignal.abort());
-  assertEquals(asked, []);
-});
-
-Deno.test("Confirmations withdraw the questions of an aborted call, and those that an always answers", async () => {
-  const questions: {
-    answer: (word: ConfirmAnswer) => void;
-    signal: AbortSignal;
-  }[] = [];
-  const decide = decider((_request, signal) =>
-    new Promise((answer) => questions.push({ answer, signal }))
-  );
-  const call = new AbortController();
-  const words = [
-    decide({ tool: "c" }, call.signal),
-    ...["a", "a", "b"].map((tool) => decide({ tool })),
-  ];
-  const open = () => questions.map(({ signal }) => !signal.aborted);
-  assertEquals(open(), [true, true, true, true]);
-  call.abort();
-  assertEquals((await words[0])?.kind, "refuse");
-  questions[1]?.answer("always");
-  assertEquals([(await words[1])?.kind, (await words[2])?.kind], [
-    "run",
-    "run",
-  ]);
-  assertEquals([open()[0], open()[2], open()[3]], [false, false, true]);
-  questions[3]?.answer("no");
-  assertEquals((await words[3])?.kind, "refuse");
-});
 
 const fieldsOf = (
   properties: Record<string, unknown>,
@@ -400,7 +253,10 @@ Deno.test("however many calls report, a Computer tells at most 100 a second besi
 Deno.test("CallWaits reports a wait after a moment, and its end at once; waits that overlap as one, and nothing of a short one or after the call", async () => {
   using clock = new TestClock();
   const reports: unknown[] = [];
-  const call = new CallWaits((waiting) => reports.push(waiting));
+  const call = new CallWaits(
+    (waiting) => reports.push(waiting),
+    new CallTime({ runMs: 60_000, confirmMs: 0 }),
+  );
   const atOnce = call.during("confirmation", () => "once");
   assertEquals([call.current, clock.timers], [undefined, 0]);
   assertEquals(await atOnce, "once");

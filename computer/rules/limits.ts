@@ -1,0 +1,99 @@
+/**
+ * Limits against Agents that tire a person: how many questions are open, and what a no is good for.
+ *
+ * @module
+ */
+import { LIMITS } from "../../shared/approvals/question.ts";
+import { isSame } from "./conditions.ts";
+import type { AskedCall } from "./permissions.ts";
+
+/** How long a no holds for the same call, how long an Agent is mute, and how many noes mute it. */
+const NO = { ms: 600_000, toMute: 3 };
+const MINUTES = NO.ms / 60_000;
+
+/** A no of a person. */
+interface Refused {
+  readonly call: AskedCall;
+  readonly untilMs: number;
+}
+
+/** Counts the open questions and the noes of a Computer. */
+export class QuestionLimits {
+  readonly #now: () => number;
+  /** The callers of open questions. */
+  readonly #open: string[] = [];
+  #refused: Refused[] = [];
+  /** Until when calls of a caller are refused. */
+  readonly #muted = new Map<string, number>();
+
+  /** @param now in milliseconds since 1970 */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Returns why nobody is asked about a call; undefined where somebody may be. */
+  refusal(call: AskedCall): string | undefined {
+    this.#dropEnded();
+    const { agent, bundleId, tool, params } = call;
+    const caller = callerOf(call);
+    if (this.#muted.has(caller)) {
+      return `calls of ${agent} that need a confirmation are refused for ${MINUTES} minutes, as the person decided or after ${NO.toMute} noes`;
+    }
+    const isRefused = this.#refused.some((each) =>
+      callerOf(each.call) === caller && each.call.bundleId === bundleId &&
+      each.call.tool === tool && isSame(each.call.params, params)
+    );
+    if (isRefused) {
+      return `the person refused this very call within the last ${MINUTES} minutes`;
+    }
+    const own = this.#open.filter((each) => each === caller).length;
+    if (own >= LIMITS.openPerAgent) {
+      return `${own} questions about calls of ${agent} are open already; wait for their answers`;
+    }
+    return this.#open.length < LIMITS.open
+      ? undefined
+      : `${this.#open.length} questions are open already; wait for their answers`;
+  }
+
+  /** Counts a question as open until the end of the scope. */
+  open(call: AskedCall): Disposable {
+    const caller = callerOf(call);
+    this.#open.push(caller);
+    return {
+      [Symbol.dispose]: () => {
+        const at = this.#open.indexOf(caller);
+        if (at >= 0) this.#open.splice(at, 1);
+      },
+    };
+  }
+
+  /** Counts a no of a person; returns whether its caller is mute now. */
+  refused(call: AskedCall): boolean {
+    this.#dropEnded();
+    this.#refused.push({ call, untilMs: this.#now() + NO.ms });
+    const noes = this.#refused.filter((each) =>
+      callerOf(each.call) === callerOf(call)
+    );
+    if (noes.length >= NO.toMute) this.mute(call);
+    return noes.length >= NO.toMute;
+  }
+
+  /** Refuses all calls of a caller for ten minutes. */
+  mute(call: AskedCall): void {
+    this.#muted.set(callerOf(call), this.#now() + NO.ms);
+  }
+
+  #dropEnded(): void {
+    if (this.#refused.length === 0 && this.#muted.size === 0) return;
+    const now = this.#now();
+    this.#refused = this.#refused.filter(({ untilMs }) => now < untilMs);
+    for (const [caller, untilMs] of this.#muted) {
+      if (now >= untilMs) this.#muted.delete(caller);
+    }
+  }
+}
+
+/** Identifies the caller: an Agent may have the name of an operator. */
+export const callerOf = (
+  { agent, operator }: Pick<AskedCall, "agent" | "operator">,
+): string => JSON.stringify([agent, operator ?? null]);
