@@ -88,7 +88,7 @@ onTerminal(
     void ask(relay, { path: "/srv/c" }, elsewhere.signal);
     await terminal.until(/"\/srv\/c"/);
     elsewhere.abort("answered at the terminal");
-    await terminal.until("pc: a question was ended: ");
+    await terminal.until("pc: a question has ended: answered at the terminal");
     const { all } = terminal.screen();
     assert(!all.includes('"/srv/c"'), all);
     await terminal.type("\x03");
