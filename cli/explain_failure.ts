@@ -55,6 +55,7 @@ const WRITES: Readonly<Record<string, string>> = {
   NotCapable: "run again with the --allow-read and --allow-write flags",
   ENOENT: "there is no such directory; create it",
   ENOTDIR: "a part of its path is a file; correct that",
+  EEXIST: "a part of its path is a file; correct that", // of mkdir
   EACCES: "no permission; allow this user to write there",
   EPERM: "no permission; allow this user to write there",
   EISDIR: "it is a directory; name a file in it",

@@ -45,7 +45,7 @@ import {
   ownHost,
   setupOf,
 } from "./doors/approvals.ts";
-import { type SignInOption, startOf } from "./doors/sign_in.ts";
+import { makerOf, type SignInOption } from "./doors/sign_in.ts";
 import { isSafeIssuer } from "./doors/issuer.ts";
 
 /** Options for `createSmcpServer()`. */
@@ -280,7 +280,7 @@ export function resolveOptions(options: SmcpServerOptions): ResolvedOptions {
     metrics: options.metrics,
     gateway: gateway && {
       start: gateway,
-      signIn: options.signIn && startOf(options.signIn),
+      signIn: options.signIn && makerOf(options.signIn),
       agents,
     },
     approvals,

@@ -266,6 +266,50 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
   "Documents are written only below the directory given for them.": [
     "localDirResolver() writes nothing outside its directory, whatever the URI (protocol §8.3)",
   ],
+  // Approvals
+  "Only a rule, a permission, a paired device, the terminal or the page of `--ui` says yes.": [
+    "Confirmations run a call with auto_apply, ask about it without, and refuse it with 4005 where nobody can be asked",
+    "threat 10: a device that was never paired neither reads nor answers",
+    "threat 13: no message counts with a changed bit",
+    "threat 10: no member may send client:device, and nobody sees devices or their questions (protocol §17)",
+  ],
+  "A yes counts once, for the call that was shown, within its time; or, late, for one equal call within ten minutes.": [
+    "threat 2: a yes is for one call, and the second yes for none",
+    "threat 1: arguments change after they were shown",
+    "threat 14: a yes that the Server held back",
+    "threat 14: a yes after the time of its call",
+    "threat 14: a late yes after its ten minutes",
+    "a late yes lets one equal call run within ten minutes; a late no, another call, and a second yes let none",
+  ],
+  "Reading what is stored of devices, or all that passes through the Server, is not enough to say yes.": [
+    "threat 27: a copy of the file of keys says no yes",
+    "threat 12: what passes says nothing of calls, and its length little",
+    "threat 15: old or made-up news are none for the phone",
+    "readMessage() refuses what somebody sealed who has the public keys alone",
+  ],
+  "No answer is no.": [
+    "threat 16: polls end with the Computer, and answers do no more",
+    "Confirmations refuse with 4005 when the user says no, or cannot be asked",
+  ],
+  "A device is paired by who has the link and whose digits are typed at the Computer: in five minutes, with three tries, once.": [
+    "threat 20: a device pairs with the Computer of its link alone, whatever the Server answers",
+    "threat 20: nobody gets a token before the digits were typed",
+    "threat 23: who photographs the link and opens it second",
+    "threat 23: digits of five minutes ago",
+  ],
+  "A device that was removed counts no more, whatever it had under way.": [
+    "threat 26: a device that is removed while its yes is read",
+    "threat 26: a poll of a device that is removed",
+  ],
+  "Who may not reach a Computer's devices learns nothing of offices and Computers: the same 404 for every reason.": [
+    "threat 34: an unknown office, Computer and token get one and the same answer, and the Computer nothing (protocol §17)",
+    "threat 34: whatever is wrong is the same 404, headers and all [${way}]",
+  ],
+  "A Computer wakes devices by push services alone, and what is read on the way says nothing of the call.": [
+    "threat 32: a Computer posts to push services alone, whatever address a device gives",
+    "threat 32: a Computer follows no redirect of a push service, and reads no answer",
+    "threat 33: a push service sees neither tool, Agent nor arguments, and the same length for each Computer",
+  ],
   // The Agent
   "The Agent sends its credential only to the Server, and warns before sending it in clear text to another machine.": [
     "secretsInClear() warns of keys and tokens sent to another machine without TLS",

@@ -183,6 +183,11 @@ export class Approvals {
     }
   }
 
+  /** The page of the last link that a device used. */
+  get page(): string | undefined {
+    return this.#devices.all.findLast(({ saved }) => saved.page)?.saved.page;
+  }
+
   /** Returns the devices that can be woken. */
   subscriptions(): [device: string, push: PushSubscription][] {
     return this.#devices.all.flatMap(({ name, push }) =>
@@ -237,11 +242,11 @@ export class Approvals {
     const { nonce, have, wait, push } = pollOf(read.payload);
     this.#used(device);
     if (push !== undefined) await this.#takePush(device, push);
+    this.#needLive(device); // or it would wait in vain
     if (!this.#questions.differs(have)) {
       await this.#changes.next(waitMs(wait));
     }
-    this.#devices.needStill(device);
-    if (this.#isClosed) throw new Error("The Computer is closed");
+    this.#needLive(device);
     const news: Payloads["news"] = {
       re: nonce,
       tick: device.ticks.give(this.#now()),
@@ -257,7 +262,7 @@ export class Approvals {
     const read = await readMessage(message, ["answer"], this.#self, device);
     // From here to the end of the question nothing is awaited.
     const answer = answerOf(read.payload);
-    this.#devices.needStill(device);
+    this.#needLive(device);
     this.#used(device);
     const isFresh = device.ticks.isFresh(answer.tick, this.#now());
     const by = `on "${device.saved.label}"`;
@@ -265,6 +270,12 @@ export class Approvals {
     const { re, hash } = answer;
     const taken: Payloads["taken"] = { re, hash, said };
     return await writeMessage("taken", taken, this.#self, device);
+  }
+
+  /** @throws {Error} when the device was removed, or the Computer closed */
+  #needLive(device: Device): void {
+    if (this.#isClosed) throw new Error("The Computer is closed");
+    this.#devices.needStill(device);
   }
 
   #used(device: Device): void {

@@ -5,15 +5,14 @@
  * @module
  */
 import { withTimeout } from "../../shared/async.ts";
-import { isLoopbackName } from "../../shared/loopback.ts";
-import type { WakeChannel } from "./waker.ts";
+import { type WakeChannel, wakeSentence } from "./waker.ts";
 
 /** How long a service may take. */
 const POST_MS = 10_000;
 
 /** How a person is notified. */
 export interface NotifyOptions {
-  /** Where the sentence goes; see {@linkcode readNotifyUrl}. */
+  /** Where the sentence goes; as `readNotifyUrl()` takes it. */
   readonly url: URL;
   /** The Computer's name. */
   readonly name: string;
@@ -22,30 +21,6 @@ export interface NotifyOptions {
   /** Default: that of this process. */
   readonly fetch?: typeof globalThis.fetch;
 }
-
-/**
- * Reads an address of `--notify-url`.
- *
- * @throws {TypeError} when the sentence cannot be sent there, or would be read on the way
- */
-export function readNotifyUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isSafe = url?.protocol === "https:" ||
-    url?.protocol === "http:" && isLoopbackName(url.hostname);
-  if (url && isSafe && isDecodable(url.username + url.password)) return url;
-  throw new TypeError(
-    "Expected an https address, or an http one on this machine, such as https://ntfy.sh/TOPIC.",
-  );
-}
-
-const isDecodable = (text: string): boolean => {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** Wakes by a POST. The address is as good as a password with many services, so that no error has it. */
 export class NotifyChannel implements WakeChannel {
@@ -59,7 +34,7 @@ export class NotifyChannel implements WakeChannel {
   async wake(): Promise<void> {
     const { url, name, page, fetch = globalThis.fetch } = this.#options;
     const address = withoutFragment(page?.());
-    const sentence = `${name}: a tool call waits for your answer`;
+    const sentence = wakeSentence(name);
     const { href, authorization } = withoutCredentials(url);
     const status = await post(new URL(href), {
       headers: {

@@ -22,14 +22,12 @@ import {
   sameBytes,
   toBase64url,
 } from "../../shared/approvals/bytes.ts";
-import { SEALING } from "../../shared/approvals/hpke.ts";
 import {
   deviceId,
   type Party,
   type PublicKeys,
   readMessage,
   type Self,
-  SIGNING,
   writeMessage,
 } from "../../shared/approvals/message.ts";
 import {
@@ -48,7 +46,7 @@ import {
   type DeviceVerifier,
   verifierOf,
 } from "./devices.ts";
-import { savedKey, TOKEN_BYTES } from "./saved.ts";
+import { TOKEN_BYTES } from "./saved.ts";
 import { Changes, type Now } from "./time.ts";
 
 /** Where the link leads, and where this Computer is. */
@@ -143,6 +141,7 @@ export class Pairings {
       this.#parts,
       secret,
       { id: "pairing", verifier },
+      page,
     );
     this.#open = pairing;
     pairing.gone.then(() => {
@@ -190,6 +189,7 @@ export class Pairings {
 class Pairing {
   readonly #parts: PairingParts;
   readonly #secret: Bytes;
+  readonly #page: string;
   readonly verifier: DeviceVerifier;
   readonly #until: number;
   readonly #stopTimer: () => void;
@@ -202,10 +202,16 @@ class Pairing {
   #candidate: Candidate | undefined;
   #device: Device | undefined;
 
-  constructor(parts: PairingParts, secret: Bytes, verifier: DeviceVerifier) {
+  constructor(
+    parts: PairingParts,
+    secret: Bytes,
+    verifier: DeviceVerifier,
+    page: string,
+  ) {
     this.#parts = parts;
     this.#secret = secret;
     this.verifier = verifier;
+    this.#page = page;
     this.#until = parts.now() + LIMITS.pairMs;
     this.#stopTimer = limitTime(LIMITS.pairMs, () => this.end("expired"));
   }
@@ -242,17 +248,16 @@ class Pairing {
     const nonce = randomBytes(16);
     const digits = await pairingDigits(this.#secret, self.id, pub, nonce);
     const label = cleanLabel(String(Object(payload).label));
+    const candidate = { id, pub, label, digits };
+    // First: it fails with keys that are none, which must not use the link.
+    const code = { nonce: toBase64url(nonce) };
+    const answer = await writeMessage("code", code, self, candidate);
     // A second device may have opened the link meanwhile.
     this.#checkWaiting();
     this.#state = "typing";
-    this.#candidate = { id, pub, label, digits };
+    this.#candidate = candidate;
     this.#opened.resolve({ label });
-    return await writeMessage(
-      "code",
-      { nonce: toBase64url(nonce) },
-      self,
-      this.#candidate,
-    );
+    return answer;
   }
 
   async wait(message: Bytes): Promise<Bytes> {
@@ -325,6 +330,7 @@ class Pairing {
     return this.#parts.devices.add({
       label,
       paired: new Date().toISOString(),
+      page: this.#page,
       sign: toBase64url(pub.sign),
       seal: toBase64url(pub.seal),
       token: toBase64url(randomBytes(TOKEN_BYTES)),
@@ -335,8 +341,8 @@ class Pairing {
   async #provenKeys(payload: unknown): Promise<PublicKeys> {
     const { sign, seal, mac } = Object(payload);
     const pub = {
-      sign: fromBase64url(await savedKey(sign, SIGNING, "sign")),
-      seal: fromBase64url(await savedKey(seal, SEALING, "seal")),
+      sign: fromBase64url(String(sign)),
+      seal: fromBase64url(String(seal)),
     };
     const { self } = this.#parts;
     const expected = await helloMac(this.#secret, self.id, pub);

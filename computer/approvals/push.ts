@@ -24,17 +24,10 @@ import {
 import { log } from "../util/log.ts";
 import { reasonOf } from "../util/values.ts";
 import { post } from "./notify.ts";
-import type { WakeChannel } from "./waker.ts";
+import { isPushAddress } from "./wake_addresses.ts";
+import { type WakeChannel, wakeSentence } from "./waker.ts";
 
 const { subtle } = globalThis.crypto;
-
-/** The push services of browsers; a star stands for any subdomain. */
-const PUSH_HOSTS: readonly string[] = [
-  "fcm.googleapis.com",
-  "*.push.services.mozilla.com",
-  "web.push.apple.com",
-  "*.notify.windows.com",
-];
 
 /** Bytes of the padded payload, whatever the name: its length tells nothing. */
 const PAYLOAD_BYTES = 256;
@@ -88,24 +81,6 @@ export function checkSubscription(
   vapidPoint(vapid);
 }
 
-/** Returns whether the Computer may post to an address that a device gave. */
-export function isPushAddress(
-  endpoint: string,
-  hosts: readonly string[] = [],
-): boolean {
-  if (endpoint.length > MAX_ENDPOINT || !URL.canParse(endpoint)) return false;
-  const url = new URL(endpoint);
-  const { protocol, username, password, host } = url;
-  return protocol === "https:" && username === "" && password === "" &&
-    [...PUSH_HOSTS, ...hosts].some((pattern) =>
-      pattern.startsWith("*.")
-        ? host.endsWith(pattern.slice(1))
-        : host === pattern.toLowerCase()
-    );
-}
-
-const MAX_ENDPOINT = 2_048;
-
 /** Wakes devices by Web Push. */
 export class PushChannel implements WakeChannel {
   readonly name = "Web Push";
@@ -158,9 +133,9 @@ export class PushChannel implements WakeChannel {
   }
 }
 
-/** Returns the payload: JSON with the Computer's name, from which the page makes its fixed sentence. */
+/** Returns the payload, which the page shows as a notification. */
 const wakePayload = (name: string): Bytes =>
-  utf8(JSON.stringify({ name: name.slice(0, LIMITS.label) }));
+  utf8(wakeSentence(name.slice(0, LIMITS.label)));
 
 /** The sender's part of a message that is otherwise random; for test vectors alone. */
 interface PushSecrets {

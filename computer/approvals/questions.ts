@@ -13,10 +13,10 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import {
   randomBytes,
-  sha256,
   toBase64url,
   utf8,
 } from "../../shared/approvals/bytes.ts";
@@ -99,7 +99,8 @@ export class Questions {
         `the arguments of tool "${request.name}" are not plain JSON, and cannot be shown as they are`,
       );
     }
-    const hash = toBase64url(await sha256(utf8(text)));
+    // At once, so that questions are in the order of their calls.
+    const hash = createHash("sha256").update(text).digest("base64url");
     const result = Promise.withResolvers<Confirmed>();
     const question: Asked = {
       hash,

@@ -23,6 +23,8 @@ export interface SavedDevice {
   readonly label: string;
   /** When it was paired, as an ISO date. */
   readonly paired: string;
+  /** The page of its link, which may be another one by now. */
+  readonly page?: string;
   /** Its public keys. */
   readonly sign: string;
   readonly seal: string;
@@ -64,16 +66,20 @@ export async function savedDevices(
 
 async function savedDevice(data: unknown, at: string): Promise<SavedDevice> {
   if (!isRecord(data)) throw new Error(`${at}: expected an object`);
-  const { label, paired, push } = data;
+  const { label, paired, page, push } = data;
   if (typeof label !== "string" || label === "") {
     throw new Error(`${at}.label: expected a text`);
   }
   if (typeof paired !== "string" || Number.isNaN(Date.parse(paired))) {
     throw new Error(`${at}.paired: expected an ISO date`);
   }
+  if (page !== undefined && !(typeof page === "string" && URL.canParse(page))) {
+    throw new Error(`${at}.page: expected an address`);
+  }
   return {
     label,
     paired,
+    ...(typeof page === "string" && { page }),
     sign: await savedKey(data.sign, SIGNING, `${at}.sign`),
     seal: await savedKey(data.seal, SEALING, `${at}.seal`),
     token: savedBytes(data.token, TOKEN_BYTES, `${at}.token`),
@@ -81,13 +87,7 @@ async function savedDevice(data: unknown, at: string): Promise<SavedDevice> {
   };
 }
 
-/**
- * Checks a public key.
- *
- * @param at the field, for the error
- * @throws {Error} that names the field and the problem
- */
-export async function savedKey(
+async function savedKey(
   data: unknown,
   algorithm: EcKeyImportParams,
   at: string,

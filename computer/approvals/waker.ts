@@ -30,6 +30,10 @@ export interface WakeClock {
   after(milliseconds: number, run: () => void): () => void;
 }
 
+/** Returns all that a person reads before the page is open: nothing of the call. */
+export const wakeSentence = (computer: string): string =>
+  `${computer}: a tool call waits for your answer`;
+
 /** How a {@linkcode Waker} waits. */
 export interface WakerOptions {
   /** How long a question is left to those at the Computer; default: 3 s. */
@@ -60,7 +64,7 @@ interface Waiting {
 
 /** Wakes the person for questions that nobody answers; no call waits for that, and no failure disturbs one. */
 export class Waker implements Disposable {
-  readonly #channels: readonly WakeChannel[];
+  readonly #channels: WakeChannel[] = [];
   readonly #patienceMs: number;
   readonly #clock: WakeClock;
   readonly #open = new Map<string, Waiting>();
@@ -68,13 +72,14 @@ export class Waker implements Disposable {
   #past: number[] = [];
   #disarm = () => {};
 
-  constructor(
-    channels: readonly WakeChannel[],
-    { patienceMs = PATIENCE_MS, clock = CLOCK }: WakerOptions = {},
-  ) {
-    this.#channels = channels;
+  constructor({ patienceMs = PATIENCE_MS, clock = CLOCK }: WakerOptions = {}) {
     this.#patienceMs = patienceMs;
     this.#clock = clock;
+  }
+
+  /** Wakes by one more channel from now on. */
+  use(channel: WakeChannel): void {
+    this.#channels.push(channel);
   }
 
   /**

@@ -190,6 +190,7 @@ const computerService: ServiceRole<RunFlags> = {
     if (flag === "--api-key") return ["SMCP_API_KEY", text];
     if (flag === "--token") return ["SMCP_TOKEN", text];
     if (flag === "--proxy" && text.includes("@")) return ["SMCP_PROXY", text];
+    if (flag === "--notify-url") return ["SMCP_NOTIFY_URL", text];
     if (flag !== "--input") return undefined;
     const [id, value] = parseInputFlag(text);
     return [fileVariable(id), value];

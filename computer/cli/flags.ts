@@ -9,6 +9,7 @@ import {
   statePath,
 } from "../util/defaults.ts";
 import { reasonOf } from "../util/values.ts";
+import { readNotifyUrl, readPushHost } from "../approvals/wake_addresses.ts";
 import { parseInputFlag } from "../util/inputs.ts";
 import {
   checkMessageBytes,
@@ -43,6 +44,11 @@ const collectInput = orInvalid((text, before: Record<string, string>) => {
   const [id, value] = parseInputFlag(text);
   return { ...before, [id]: value };
 });
+
+const collectHost = orInvalid((text, before: readonly string[] = []) => [
+  ...before,
+  readPushHost(text),
+]);
 
 /**
  * Creates the options of what needs the configuration of an MCP server, and its authorization.
@@ -112,6 +118,14 @@ export const servingFlags = (required = true): Option[] => [
     "--approvals-dir <dir>",
     "the directory that keeps the keys by which paired devices answer",
   ).default(statePath(process.env, "approvals")),
+  option(
+    "--notify-url <url>",
+    "post a sentence to this address when a call waits for an answer, such as https://ntfy.sh/TOPIC",
+  ).argParser(orInvalid(readNotifyUrl)),
+  option(
+    "--push-host <host>",
+    "send Web Push to this host too, where a device asks for it; repeatable; those of browsers are known",
+  ).argParser(collectHost),
   option("--yes", "run every tool without confirmation"),
 ];
 

@@ -56,6 +56,10 @@ export interface ComputerFlags extends HostFlags, ServerFlags {
   blobStore: number;
   /** Directory of the keys by which devices answer. */
   approvalsDir: string;
+  /** Where a sentence is posted to when a call waits for the person. */
+  notifyUrl?: URL;
+  /** Push services besides those of browsers. */
+  pushHost?: readonly string[];
   /** Answer no operators of the Server. */
   refuseOperators?: boolean;
   /** Run every tool without confirmation. */

@@ -62,6 +62,8 @@ export type CreateServer = (
     readonly approvals: boolean;
     /** The token of its operators; false without operators. */
     readonly operator: false | { readonly token: string };
+    /** The office of its Computer. */
+    readonly office: string;
     /** The port that it will listen on, or 0. */
     readonly port: number;
     /** The URL by which clients reach it, other than that of its port. */
@@ -154,6 +156,7 @@ async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
     signIn,
     approvals: flags.approvals === true,
     operator,
+    office,
     port,
     publicUrl,
     clustering,

@@ -320,8 +320,13 @@ function endText({ ended }, hash) {
   if (end === undefined) {
     return "It is not asked any more: the Computer was started again.";
   }
-  const isNo = end.answer === "no" || end.answer === "mute";
-  return `It has ended: ${end.by} (${isNo ? "no" : "yes"}).`;
+  const { by, answer } = end;
+  if (answer === undefined && by === "timeout") {
+    return "Its time was over: the call does not run.";
+  }
+  const isNo = answer === "no" || answer === "mute";
+  const what = answer === undefined ? "" : isNo ? " (no)" : " (yes)";
+  return `It has ended: ${by}${what}.`;
 }
 
 /** What the Computer says of an answer, for people. @param {string} said */

@@ -152,6 +152,7 @@ export class Connection {
       () => document.hidden && this.#waiting.abort(),
       { signal },
     );
+    addEventListener("offline", () => this.#waiting.abort(), { signal });
     let retryMs = FIRST_RETRY_MS;
     let waitMs = 0;
     while (!signal.aborted) {

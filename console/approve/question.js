@@ -250,7 +250,7 @@ export class QuestionView {
     const time = `${Math.floor(seconds / 60)}:${
       String(seconds % 60).padStart(2, "0")
     }`;
-    this.#left.textContent = `${late ? "too late" : "no"} in ${time}`;
+    this.#left.textContent = `${late ? "over" : "no"} in ${time}`;
   }
 }
 

@@ -26,8 +26,7 @@
 const worker = /** @type {any} */ (globalThis);
 
 const CACHE = "approve";
-const MAX_TEXT = 200;
-const DEFAULT_TEXT = "A tool call waits for your answer";
+const MAX_NAME = 40;
 const page = worker.registration.scope;
 const shell = [
   page,
@@ -74,14 +73,14 @@ async function load(request, address) {
 }
 
 worker.addEventListener("push", (event) => {
-  let text = DEFAULT_TEXT;
+  let from = "";
   try {
-    const sent = (event.data?.text() ?? "").slice(0, MAX_TEXT);
-    if (sent !== "") text = sent;
+    const { name } = event.data.json();
+    from = `${String(name).slice(0, MAX_NAME)}: `;
   } catch { // unreadable: it wakes all the same
   }
   const shown = worker.registration.showNotification("Approvals", {
-    body: text,
+    body: `${from}a tool call waits for your answer`,
     tag: "approvals",
     renotify: true,
     requireInteraction: true,

@@ -19,7 +19,7 @@ import { jwt, type JwtKey } from "../auth/jwt.ts";
 import { naming, optionsOf, readText, type Settings } from "./flags.ts";
 import { type Logging, startLogging } from "./logging.ts";
 import { loadApprovals } from "./approvals_flags.ts";
-import { loadSignIn, NO_KEYS_WARNING } from "./sign_in_flags.ts";
+import { loadSignIn, warningOf } from "./sign_in_flags.ts";
 import { isLoopback } from "../../shared/loopback.ts";
 import { clearText, exposure } from "../http/host_rule.ts";
 import { type TlsOptions, toHttpsOptions } from "../http/listen.ts";
@@ -44,9 +44,9 @@ export async function serve(
   try {
     if (exposed) log.warn(`INSECURE: listening on ${exposed}`);
     if (security.warning !== undefined) log.warn(security.warning);
-    const isOpen = settings.signIn && settings.signInWith === undefined &&
-      security.authenticators.length === 0;
-    if (isOpen) log.warn(NO_KEYS_WARNING);
+    const isOpen = security.authenticators.length === 0;
+    const warning = warningOf(settings, isOpen);
+    if (warning !== undefined) log.warn(warning);
     await run(settings, security, logging, {
       ...await loadGateway(settings, loadMcp),
       ...await loadSignIn(settings),

@@ -4,8 +4,10 @@
  * @module
  */
 import type { Option } from "commander";
+import { unwritable } from "../../cli/explain_failure.ts";
 import { option as flag } from "../../cli/flags.ts";
 import { orUsageError, UsageError } from "../../cli/run.ts";
+import { plain } from "../../cli/terminal_text.ts";
 import { isLoopback } from "../../shared/loopback.ts";
 import { isSafeIssuer } from "../doors/issuer.ts";
 import type { SmcpServerOptions } from "../options.ts";
@@ -107,6 +109,9 @@ function problemOf(flags: Surroundings): string | undefined {
   if (flags.jwtIssuer) {
     return "only one of --sign-in and --jwt-issuer can be given: a program asks one issuer";
   }
+  if (signInFile === "") {
+    return "--sign-in-file is empty: name a file, or leave it out to keep sign-ins in memory";
+  }
   if (signInFile !== undefined && isClustered) {
     return "--sign-in-file cannot be given with --cluster, where sign-ins are in Redis";
   }
@@ -130,13 +135,37 @@ function problemOf(flags: Surroundings): string | undefined {
 
 const isLocal = (url: string): boolean => isLoopback(new URL(url).hostname);
 
-/** For the log, where a person needs no key. */
-export const NO_KEYS_WARNING =
-  "--sign-in without --api-keys: whoever uses this machine can let programs in, with one button";
+/** What {@linkcode warningOf} depends on. */
+interface Exposure
+  extends Pick<Surroundings, "signIn" | "signInWith" | "publicUrl"> {
+  readonly trustProxy: number;
+  readonly tlsCert?: string;
+}
+
+/**
+ * Returns what the log warns of.
+ *
+ * @param isOpen whether clients need no credentials
+ */
+export function warningOf(
+  { signIn, signInWith, publicUrl, trustProxy, tlsCert }: Exposure,
+  isOpen: boolean,
+): string | undefined {
+  if (!signIn) return undefined;
+  if (isOpen && signInWith === undefined) {
+    return "--sign-in without --api-keys: whoever uses this machine can let programs in, with one button";
+  }
+  const isBehindProxy = publicUrl?.startsWith("https:") &&
+    tlsCert === undefined;
+  return isBehindProxy && trustProxy === 0
+    ? "--sign-in behind a proxy without --trust-proxy: all people have the proxy's address, so that ten wrong keys of a stranger close the page to all for a minute; give --trust-proxy 1 where the proxy sets X-Forwarded-For"
+    : undefined;
+}
 
 /**
  * Makes the sign-in, if the flags ask for it; only then loads its code.
  *
+ * @param setting by which a person chooses the file
  * @throws {UsageError} for a redirect URI or an issuer that cannot be one, or a secret that could be guessed
  * @throws {Error} for a file that cannot keep sign-ins
  */
@@ -144,6 +173,7 @@ export async function loadSignIn(
   { signIn: isOn, signInFile, signInRedirect, ...flags }:
     & SignInFlags
     & SignInSecrets,
+  setting = "--sign-in-file",
 ): Promise<Pick<SmcpServerOptions, "signIn">> {
   if (!isOn) return {};
   const { signInSecret, signInWith: issuer, signInClientId: clientId = "" } =
@@ -152,7 +182,7 @@ export async function loadSignIn(
   const { signIn } = await import("../sign_in/mod.ts");
   const store = signInFile === undefined
     ? undefined
-    : await openFile(signInFile);
+    : await openFile(signInFile, setting);
   return {
     signIn: orUsageError(() =>
       signIn({
@@ -167,7 +197,13 @@ export async function loadSignIn(
   };
 }
 
-async function openFile(file: string) {
+async function openFile(file: string, setting: string) {
   const { sqliteStore } = await import("../sign_in/sqlite_store.ts");
-  return await sqliteStore(file);
+  try {
+    return await sqliteStore(file);
+  } catch (error) {
+    const { cause }: { cause?: unknown } = Object(error);
+    const explained = unwritable(cause, plain(file), setting);
+    throw explained === cause ? error : explained;
+  }
 }

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import type { ClusterSettings } from "../../cli/cluster_flags.ts";
@@ -38,7 +39,9 @@ export interface UpSettings {
   readonly approvals?: boolean;
   /** The token of its operators; false without operators. */
   readonly operator: false | { readonly token: string };
-  /** The port that it will listen on, or 0; the sign-ins of each are apart. */
+  /** The office of its Computer. */
+  readonly office: string;
+  /** The port that it will listen on, or 0. */
   readonly port: number;
   /** The URL by which clients reach it, other than that of its port. */
   readonly publicUrl: string | undefined;
@@ -68,10 +71,10 @@ export interface UpServer extends Pick<SmcpServer, "listen" | "connect"> {
  * @throws {Error} where the key or the sign-ins cannot be kept
  */
 export async function serverOfUp(
-  { mcp, signIn, operator, port, publicUrl, clustering, folder, ...more }:
-    UpSettings,
+  settings: UpSettings,
   loadMcp: LoadMcp,
 ): Promise<UpServer> {
+  const { mcp, signIn, operator, publicUrl, clustering, folder } = settings;
   if (signIn && clustering) {
     throw new UsageError(
       "--sign-in of `up` is for one person and one Server: with --cluster, use smcp-server --sign-in",
@@ -88,7 +91,7 @@ export async function serverOfUp(
   const lock = signIn || publicUrl !== undefined
     ? await keyIn(join(folder, "key.json"))
     : undefined;
-  const signInFile = join(folder, `sign_ins_${port}.sqlite`);
+  const signInFile = signInFileOf(settings);
   const options: SmcpServerOptions = {
     protocol: "all",
     operator,
@@ -96,8 +99,11 @@ export async function serverOfUp(
     ...(publicUrl !== undefined && behindProxy(publicUrl)),
     ...(lock && { authenticator: lock.authenticator }),
     ...(mcp && { gateway: (await loadMcp())({}) }),
-    ...(signIn && await loadSignIn({ signIn, signInFile })),
-    ...await loadApprovals(more),
+    ...(signIn && await loadSignIn({
+      signIn,
+      ...(signInFile !== undefined && { signInFile }),
+    }, STATE_VARIABLE)),
+    ...await loadApprovals(settings),
     ...await loadCluster(clustering),
   };
   const server = orUsageError(() => createSmcpServer(options));
@@ -132,6 +138,23 @@ export const limitsOfUp = (
     ? { eventsPerSecond: Infinity }
     : {};
 
+/** The variable by which a person chooses the folder. */
+const STATE_VARIABLE = "XDG_STATE_HOME";
+
+/**
+ * Returns the file of the sign-ins at one address and office: those of another are apart, since each would take
+ * the other's tokens. A free port is another one at each start, and no program finds its sign-in again there.
+ */
+function signInFileOf(
+  { office, port, publicUrl, folder }: UpSettings,
+): string | undefined {
+  const address = publicUrl ?? port;
+  if (address === 0) return undefined;
+  const name = createHash("sha256").update(`${address} ${office}`)
+    .digest("hex").slice(0, 16);
+  return join(folder, `sign_ins_${name}.sqlite`);
+}
+
 /** Reads the key of a file, or makes it; a Computer may join with it, too. */
 async function keyIn(
   file: string,
@@ -151,7 +174,7 @@ async function keyIn(
       return { key: { file, text }, authenticator: apiKeys([entry]) };
     });
   } catch (error) {
-    throw unwritable(error, plain(file), "XDG_STATE_HOME");
+    throw unwritable(error, plain(file), STATE_VARIABLE);
   }
 }
 

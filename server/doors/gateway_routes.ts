@@ -24,15 +24,14 @@ import {
   toGatewayResponse,
 } from "./gateway_admission.ts";
 import { QuickDoor } from "./quick_door.ts";
-import type { SignIn, StartSignIn } from "./sign_in.ts";
-import { type HostParts, newSignInHost } from "./sign_in_host.ts";
+import type { HostParts, SignIn, SignInMaker } from "./sign_in.ts";
 
 /** How a gateway is made, and what it shares with other parts. */
 export interface GatewaySetup {
   /** Makes it. */
   readonly start: (host: GatewayHost) => Gateway;
   /** Makes the sign-in to it; absent without one. */
-  readonly signIn: StartSignIn | undefined;
+  readonly signIn: SignInMaker | undefined;
   /** The identity of its Agents: one object for all, by which they are recognized. */
   readonly agents: Identity;
 }
@@ -88,8 +87,8 @@ export class GatewayRoutes {
     parts.seats?.serve(this.#gateway);
     const { path, agentName } = this.#gateway;
     const recheck = () => this.recheck();
-    this.signIn = signIn?.(
-      newSignInHost({ path, agentName, recheck }, parts),
+    this.signIn = signIn?.start(
+      signIn.newHost({ path, agentName, recheck }, parts),
     );
     const admitting = { ...parts, signIn: this.signIn };
     this.#admission = new GatewayAdmission(this.#gateway, admitting);

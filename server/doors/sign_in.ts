@@ -8,9 +8,13 @@ import type { ComputerChoice } from "../../shared/computer_choice.ts";
 import type { CallerGrant } from "../../shared/gateway.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import type { Credentials, KeptKey, Refused } from "../auth/authenticator.ts";
+import type { RequestParts } from "../http/gate.ts";
+import type { Offices } from "../office/peer.ts";
 import type { AuditEvent } from "../shared/audit.ts";
 import type { Identity } from "../shared/identity.ts";
 import type { SignInStore } from "../sign_in/grant.ts";
+import type { GatewaySeats } from "./gateway_seats.ts";
+import type { Issuer } from "./issuer.ts";
 
 /** What `signIn()` of `@a2c-smcp/sdk/server/sign-in` returns, for the option `signIn`. */
 export interface SignInOption {
@@ -18,15 +22,20 @@ export interface SignInOption {
   readonly kind: "sign-in";
 }
 
-/** Makes the sign-in of a Server. */
-export type StartSignIn = (host: SignInHost) => SignIn;
+/** Makes the sign-in of a Server, with code that is loaded only where it is switched on. */
+export interface SignInMaker {
+  /** Makes what the Server gives it. */
+  newHost(gateway: SignInGateway, parts: HostParts): SignInHost;
+  /** Makes it. */
+  start(host: SignInHost): SignIn;
+}
 
-const starts = new WeakMap<SignInOption, StartSignIn>();
+const makers = new WeakMap<SignInOption, SignInMaker>();
 
 /** Makes an option of what makes a sign-in, which users do not see. */
-export function signInOption(start: StartSignIn): SignInOption {
+export function signInOption(maker: SignInMaker): SignInOption {
   const option: SignInOption = { kind: "sign-in" };
-  starts.set(option, start);
+  makers.set(option, maker);
   return option;
 }
 
@@ -35,12 +44,32 @@ export function signInOption(start: StartSignIn): SignInOption {
  *
  * @throws {TypeError} when it is none
  */
-export function startOf(option: SignInOption): StartSignIn {
-  const start = starts.get(option);
-  if (start !== undefined) return start;
+export function makerOf(option: SignInOption): SignInMaker {
+  const maker = makers.get(option);
+  if (maker !== undefined) return maker;
   throw new TypeError(
     "Cannot use the option signIn: expected what signIn() of @a2c-smcp/sdk/server/sign-in returns",
   );
+}
+
+/** The parts of a server from which its sign-in gets what it needs. */
+export interface HostParts
+  extends Pick<RequestParts, "authenticator" | "cluster" | "proxies"> {
+  readonly issuer: Pick<Issuer, "url">;
+  readonly offices: Offices;
+  /** The seats of the gateway's Agents. */
+  readonly seats: Pick<GatewaySeats, "holds"> | undefined;
+  readonly audit: (event: AuditEvent) => void;
+}
+
+/** The gateway that a sign-in leads to. */
+export interface SignInGateway {
+  /** The path before the name of an office. */
+  readonly path: string;
+  /** The name of its Agents. */
+  readonly agentName: string | undefined;
+  /** Ends what was begun with credentials that are not valid any more. */
+  recheck(): Promise<void>;
 }
 
 /** What a Server gives its sign-in. */

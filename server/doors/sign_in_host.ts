@@ -1,37 +1,13 @@
 /**
- * What a Server gives its sign-in: who holds a key, and who is in an office.
+ * What a Server gives its sign-in: who holds a key, and who is in an office. It is loaded with the sign-in.
  *
  * @module
  */
 import { LIST_ROOM_EVENT, type ListRoomRet } from "../../protocol/mod.ts";
 import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
-import type { RequestParts } from "../http/gate.ts";
 import { hiddenPeer, type Offices } from "../office/peer.ts";
-import type { AuditEvent } from "../shared/audit.ts";
 import { Payload } from "../shared/payload.ts";
-import type { GatewaySeats } from "./gateway_seats.ts";
-import type { Issuer } from "./issuer.ts";
-import type { SignInHost } from "./sign_in.ts";
-
-/** The parts of a server that {@linkcode newSignInHost} needs. */
-export interface HostParts
-  extends Pick<RequestParts, "authenticator" | "cluster" | "proxies"> {
-  readonly issuer: Pick<Issuer, "url">;
-  readonly offices: Offices;
-  /** The seats of the gateway's Agents. */
-  readonly seats: Pick<GatewaySeats, "holds"> | undefined;
-  readonly audit: (event: AuditEvent) => void;
-}
-
-/** The gateway that a sign-in leads to. */
-export interface SignInGateway {
-  /** The path before the name of an office. */
-  readonly path: string;
-  /** The name of its Agents. */
-  readonly agentName: string | undefined;
-  /** Ends what was begun with credentials that are not valid any more. */
-  recheck(): Promise<void>;
-}
+import type { HostParts, SignInGateway, SignInHost } from "./sign_in.ts";
 
 /** Makes what a Server gives its sign-in. */
 export function newSignInHost(

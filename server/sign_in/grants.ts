@@ -24,6 +24,9 @@ const IDLE_MS = 30 * 86_400_000;
 /** The most tokens that are known to be sealed here: opening one takes longer than all else. */
 const MAX_OPENED = 1000;
 
+/** The most grants that are known to have been good here; one that is forgotten is refused in place of ended. */
+const MAX_GOOD = 10_000;
+
 /** Returns when a grant ends if nothing renews it. */
 export const endOf = (
   { createdAt, expiresAt, rotatedAt: [last = createdAt] }: Grant,
@@ -53,6 +56,12 @@ export interface SignInParts {
   readonly persons: Persons;
 }
 
+/** A grant that has not ended, and who it lets in. */
+interface AliveGrant {
+  readonly grant: Grant;
+  readonly identity: Identity;
+}
+
 /** The grants of a Server. */
 export class Grants {
   readonly #parts: SignInParts;
@@ -60,6 +69,8 @@ export class Grants {
   readonly #opened = new Map<string, AccessClaims>();
   /** The ids of the grants behind identities. */
   readonly #ids = new WeakMap<Identity, string>();
+  /** The ids of grants that were good here. */
+  readonly #good = new Set<string>();
 
   constructor(parts: SignInParts) {
     this.#parts = parts;
@@ -78,22 +89,28 @@ export class Grants {
     const id = this.#ids.get(identity);
     return id === undefined
       ? undefined
-      : this.alive(id).then((found) => found?.identity ?? ENDED);
+      : this.alive(id).then((found) =>
+        "refused" in found ? found : found.identity
+      );
   }
 
   /** Finds a grant that has not ended, and who it lets in; ends one whose person may not use its office any more. */
-  async alive(
-    id: string,
-  ): Promise<
-    { readonly grant: Grant; readonly identity: Identity } | undefined
-  > {
+  async alive(id: string): Promise<AliveGrant | Refused> {
     const store = await this.#parts.store();
     const grant = await store.grant(id);
-    if (grant === undefined) return undefined;
+    if (grant === undefined) return ENDED;
     const identity = await this.#identityOf(grant);
-    if (identity !== undefined) return { grant, identity };
+    if (identity !== undefined) {
+      this.#good.add(id);
+      const [oldest] = this.#good.size > MAX_GOOD ? this.#good : [];
+      if (oldest !== undefined) this.#good.delete(oldest);
+      return { grant, identity };
+    }
+    // What another node lets in may be by keys that this one has not reloaded yet.
+    const isElsewhere = store.onEnded !== undefined && !this.#good.has(id);
+    if (isElsewhere && endOf(grant) > Date.now()) return NOT_HERE;
     await this.end(grant, whyEnded(grant));
-    return undefined;
+    return ENDED;
   }
 
   /** Ends a grant, with all that it has open; returns whether it had not ended before. */
@@ -122,7 +139,7 @@ export class Grants {
     const store = await this.#parts.store();
     const views: GrantView[] = [];
     for (const grant of await store.grants()) {
-      if (await this.alive(grant.id)) views.push(toView(grant));
+      if (await this.alive(grant.id) !== ENDED) views.push(toView(grant));
     }
     return views.toSorted((a, b) => b.since.localeCompare(a.since));
   }
@@ -156,7 +173,7 @@ export class Grants {
     }
     if (claims.expiresAt <= now) return { refused: "the access token expired" };
     const found = await this.alive(claims.grant);
-    if (found === undefined) return ENDED;
+    if ("refused" in found) return found;
     const { grant: { id, office: granted, computers }, identity } = found;
     const store = await this.#parts.store();
     // What only people look at refuses no client: the store may be full, or locked by another process.
@@ -215,6 +232,11 @@ const whyEnded = (grant: Grant): GrantEnd =>
     : "key";
 
 const ENDED: Refused = { refused: "the grant has ended" };
+
+const NOT_HERE: Refused = {
+  refused:
+    "the key behind the grant cannot be used at this Server; if it is new, reload the keys here",
+};
 
 const toView = (grant: UsedGrant): GrantView => {
   const { id, by, office, client, computers, createdAt, usedAt } = grant;

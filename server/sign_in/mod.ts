@@ -19,7 +19,12 @@
  */
 import "../../shared/check_runtime.ts";
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
-import { type SignInOption, signInOption } from "../doors/sign_in.ts";
+import {
+  type SignInHost,
+  type SignInOption,
+  signInOption,
+} from "../doors/sign_in.ts";
+import { newSignInHost } from "../doors/sign_in_host.ts";
 import type { FetchDocument } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
 import { personsOfProvider, type SignInProvider } from "./provider.ts";
@@ -91,5 +96,6 @@ export function signIn(options: SignInOptions = {}): SignInOption {
     : readSecret(options.secret);
   const provider = options.provider && personsOfProvider(options.provider);
   const setup = { store, secret, provider, redirects, fetchDocument };
-  return signInOption((host) => new ServerSignIn(host, setup));
+  const start = (host: SignInHost) => new ServerSignIn(host, setup);
+  return signInOption({ newHost: newSignInHost, start });
 }

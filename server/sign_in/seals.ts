@@ -1,6 +1,7 @@
 /**
- * Seals: texts that carry a MAC, so that nothing of them is kept. A seal is for one purpose, which its
- * prefix names and its MAC covers: a refresh token is no access token.
+ * Seals: texts that prove that this Server made them, so that nothing of them is kept. A seal is for one
+ * purpose, which its prefix names and its proof covers: a refresh token is no access token. Those in pages
+ * are encrypted, too: a page names Computers, and the hash of a key.
  *
  * @module
  */
@@ -89,6 +90,10 @@ const MAX_LENGTH = 64 * 1024;
 /** In its one spelling: the last character has two bits that mean nothing. */
 const MAC = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
 
+/** What only this Server can read. */
+const ENCRYPTED: ReadonlySet<Purpose> = new Set(["consent", "trip"]);
+const NONCE_BYTES = 12;
+
 /** Returns whether a text looks like a seal, of whatever purpose. */
 export const isSeal = (text: string): boolean =>
   Object.values(PREFIXES).some((prefix) => text.startsWith(prefix));
@@ -97,33 +102,41 @@ const encoder = new TextEncoder();
 
 /** Seals data, and opens what it sealed. */
 export class Seals {
-  readonly #key: CryptoKey;
+  readonly #mac: CryptoKey;
+  readonly #cipher: CryptoKey;
 
-  private constructor(key: CryptoKey) {
-    this.#key = key;
+  private constructor(mac: CryptoKey, cipher: CryptoKey) {
+    this.#mac = mac;
+    this.#cipher = cipher;
   }
 
   /** @param secret 32 bytes */
   static async of(secret: Uint8Array<ArrayBuffer>): Promise<Seals> {
-    const algorithm = { name: "HMAC", hash: "SHA-256" };
-    return new Seals(
-      await crypto.subtle.importKey("raw", secret, algorithm, false, [
-        "sign",
-        "verify",
-      ]),
-    );
+    const { subtle } = crypto;
+    const hmac = { name: "HMAC", hash: "SHA-256" };
+    const mac = await subtle
+      .importKey("raw", secret, hmac, false, ["sign", "verify"]);
+    // No seal is this text: each begins with a prefix.
+    const key = await subtle.sign("HMAC", mac, encoder.encode("encryption"));
+    const cipher = await subtle
+      .importKey("raw", key, "AES-GCM", false, ["encrypt", "decrypt"]);
+    return new Seals(mac, cipher);
   }
 
   /** Seals data for one purpose. */
   async seal<P extends Purpose>(purpose: P, data: Sealed[P]): Promise<string> {
-    const json = Buffer.from(JSON.stringify(data)).toString("base64url");
-    const body = `${PREFIXES[purpose]}${json}`;
-    const mac = await crypto.subtle.sign(
-      "HMAC",
-      this.#key,
-      encoder.encode(body),
-    );
-    return `${body}.${Buffer.from(mac).toString("base64url")}`;
+    const prefix = PREFIXES[purpose];
+    const json = Buffer.from(JSON.stringify(data));
+    if (ENCRYPTED.has(purpose)) {
+      const iv = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+      const hidden = await crypto.subtle
+        .encrypt(gcm(prefix, iv), this.#cipher, json);
+      return prefix + toBase64Url(Buffer.concat([iv, new Uint8Array(hidden)]));
+    }
+    const body = prefix + toBase64Url(json);
+    const mac = await crypto.subtle
+      .sign("HMAC", this.#mac, encoder.encode(body));
+    return `${body}.${toBase64Url(new Uint8Array(mac))}`;
   }
 
   /** Opens what was sealed for this purpose; `undefined` for anything else. */
@@ -132,28 +145,52 @@ export class Seals {
     text: string,
   ): Promise<Sealed[P] | undefined> {
     const prefix = PREFIXES[purpose];
+    if (!text.startsWith(prefix) || text.length > MAX_LENGTH) return undefined;
+    const json = ENCRYPTED.has(purpose)
+      ? await this.#decrypt(prefix, text.slice(prefix.length))
+      : await this.#verify(prefix, text);
+    return json && JSON.parse(json.toString());
+  }
+
+  async #decrypt(prefix: string, sealed: string): Promise<Buffer | undefined> {
+    const bytes = Buffer.from(sealed, "base64url");
+    const iv = bytes.subarray(0, NONCE_BYTES);
+    const hidden = bytes.subarray(NONCE_BYTES);
+    try {
+      return Buffer.from(
+        await crypto.subtle.decrypt(gcm(prefix, iv), this.#cipher, hidden),
+      );
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #verify(prefix: string, text: string): Promise<Buffer | undefined> {
     const dot = text.lastIndexOf(".");
     const mac = text.slice(dot + 1);
-    const isSealed = text.startsWith(prefix) && text.length <= MAX_LENGTH &&
-      dot > 0 && MAC.test(mac);
-    if (!isSealed) return undefined;
-    const isValid = await crypto.subtle.verify(
+    const isValid = MAC.test(mac) && await crypto.subtle.verify(
       "HMAC",
-      this.#key,
+      this.#mac,
       Buffer.from(mac, "base64url"),
       encoder.encode(text.slice(0, dot)),
     );
     if (!isValid) return undefined;
-    const json = text.slice(prefix.length, dot);
-    return JSON.parse(Buffer.from(json, "base64url").toString());
+    return Buffer.from(text.slice(prefix.length, dot), "base64url");
   }
 }
 
+const gcm = (prefix: string, iv: Uint8Array<ArrayBuffer>) => ({
+  name: "AES-GCM",
+  iv,
+  additionalData: encoder.encode(prefix),
+});
+
+const toBase64Url = (bytes: Uint8Array): string =>
+  Buffer.from(bytes).toString("base64url");
+
 /** Makes a random text of letters and digits that cannot be guessed. */
 export const randomText = (bytes = 32): string =>
-  Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString(
-    "base64url",
-  );
+  toBase64Url(crypto.getRandomValues(new Uint8Array(bytes)));
 
 /** Makes the random id of a grant, which people type: in base64url it could begin with a dash, as an option does. */
 export const randomId = (): string =>
@@ -166,56 +203,4 @@ export async function sha256(
 ): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", encoder.encode(text));
   return Buffer.from(digest).toString(encoding);
-}
-
-/** What the cookies of pages have in common. */
-interface CookieRules {
-  readonly maxAgeMs: number;
-  /** `Lax` where a page of another site leads back. */
-  readonly sameSite: "Lax" | "Strict";
-}
-
-/** The cookies of pages. Each page has one of its own, so that two at once do not disturb each other. */
-export class PageCookies {
-  /** Has the issuer, once it is known. */
-  readonly #server: { readonly issuer: string };
-  readonly #rules: CookieRules;
-
-  constructor(server: { readonly issuer: string }, rules: CookieRules) {
-    this.#server = server;
-    this.#rules = rules;
-  }
-
-  /** Makes the header that sets the cookie of a page. */
-  make(page: Pick<Consent, "browser">, value: string): string {
-    const { maxAgeMs, sameSite } = this.#rules;
-    const { pathname } = new URL(`${this.#server.issuer}/authorize`);
-    const attributes = [
-      `${this.#nameOf(page)}=${value}`,
-      this.#isSecure ? "Path=/; Secure" : `Path=${pathname}`,
-      `HttpOnly; SameSite=${sameSite}; Max-Age=${maxAgeMs / 1000}`,
-    ];
-    return attributes.join("; ");
-  }
-
-  /** Finds the cookie of a page in a header; `undefined` for that of another. */
-  async find(
-    page: Pick<Consent, "browser">,
-    header: string = "",
-  ): Promise<string | undefined> {
-    const name = `${this.#nameOf(page)}=`;
-    const cookie = header.split(/;\s*/)
-      .find((each) => each.startsWith(name))?.slice(name.length);
-    const isIts = cookie !== undefined && await sha256(cookie) === page.browser;
-    return isIts ? cookie : undefined;
-  }
-
-  #nameOf({ browser }: Pick<Consent, "browser">): string {
-    const prefix = this.#isSecure ? "__Host-" : "";
-    return `${prefix}smcp-consent-${browser.slice(0, 8)}`;
-  }
-
-  get #isSecure(): boolean {
-    return this.#server.issuer.startsWith("https:");
-  }
 }

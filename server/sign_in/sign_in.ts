@@ -17,7 +17,7 @@ import type {
 import type { SmcpEnv } from "../http/http_app.ts";
 import type { Identity } from "../shared/identity.ts";
 import { log, reasonOf } from "../shared/log.ts";
-import { AuthorizeEndpoint } from "./authorize.ts";
+import { AuthorizeEndpoint } from "./pages/authorize.ts";
 import { Clients, type FetchDocument, registerClient } from "./clients.ts";
 import type { SignInStore } from "./grant.ts";
 import { Grants, type SignInParts } from "./grants.ts";

@@ -138,6 +138,11 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     /locked|busy/i,
     "another program holds it locked, such as a backup or an editor of databases; end that one",
   ],
+  [
+    /unable to open|readonly/i,
+    "this user may not write beside it; allow that for its folder, and what is in it",
+  ],
+  [/disk is full/i, "make room"],
 ];
 
 function unusable(file: string, cause: unknown): Error {

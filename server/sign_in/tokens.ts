@@ -185,8 +185,9 @@ export class TokenEndpoints {
     const token = form.get("refresh_token") ?? "";
     const claims = await seals.open("refresh", token);
     for (let left = MAX_ROTATIONS; claims !== undefined && left > 0; left--) {
-      const { grant } = await grants.alive(claims.grant) ?? {};
-      if (grant === undefined) break;
+      const found = await grants.alive(claims.grant);
+      if ("refused" in found) break;
+      const { grant } = found;
       this.#checkClient(form, grant);
       this.#checkResource(form, grant);
       const refresh = decideRefresh(grant, claims.number, Date.now());

@@ -98,6 +98,7 @@ export class StockEngine implements ClientEngine {
   serve(reception: Reception): void {
     this.#engine.on("connection", (raw: RawConnection) => {
       raw.on("packet", endWhenAsked);
+      raw.on("close", endTransport);
       const connection = this.#connection(raw);
       this.#latest = connection.guard = reception.opened(connection);
     });
@@ -157,6 +158,7 @@ export class StockEngine implements ClientEngine {
 
   async close(): Promise<void> {
     await this.#io.close();
+    for (const raw of Object.values(this.#engine["clients"])) endClosing(raw);
   }
 
   #connection(raw: RawConnection): StockConnection {
@@ -203,6 +205,22 @@ function endWhenAsked(
   { type }: { readonly type: string },
 ): void {
   if (type === "close") this.close(true);
+}
+
+/**
+ * Ends a connection over polling that was closing before: its close packet waits for the next poll, with
+ * its timers, for up to 30 seconds, and closing it again changes nothing.
+ */
+export function endClosing({ transport }: RawConnection): void {
+  const end: unknown = Reflect.get(transport, "shouldClose");
+  if (typeof end !== "function") return;
+  Reflect.set(transport, "shouldClose", null);
+  end();
+}
+
+/** Ends the transport of a connection that has ended: no poll finds it any more, and it waits for one. */
+function endTransport(this: RawConnection): void {
+  endClosing(this);
 }
 
 /** Also called for a client's own event "error", so its argument is not logged. */

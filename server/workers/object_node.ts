@@ -216,6 +216,8 @@ interface ObjectNodeParts {
   dial(from: string, to: string): Promise<WorkerWebSocket>;
   /** Returns the number of clients that are connected here. */
   clients(): number;
+  /** Called every half a minute while the object is of use, for what other objects' messages may have missed. */
+  look?(): void;
 }
 
 /**
@@ -293,7 +295,10 @@ export class ObjectNode extends ObjectLinks
   #look(): void {
     const isUsed = this.#parts.clients() > 0 ||
       [...this.#local ?? []].length > 0;
-    if (isUsed) return this.use();
+    if (isUsed) {
+      this.#parts.look?.();
+      return this.use();
+    }
     clearInterval(this.#timer);
     this.#timer = undefined;
     if (this.#parts.object !== REGISTRY) this.close();

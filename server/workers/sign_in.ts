@@ -22,6 +22,7 @@
 import "../../shared/check_runtime.ts";
 import { checkNames, type NamesOf } from "../../shared/checks.ts";
 import { signInOption } from "../doors/sign_in.ts";
+import { newSignInHost } from "../doors/sign_in_host.ts";
 import type { FetchDocument } from "../sign_in/clients.ts";
 import {
   personsOfProvider,
@@ -120,8 +121,12 @@ export function signIn(options: WorkerSignInOptions): WorkerSignIn {
         : new AskingStore(place.ask);
       const setup = { secret, provider, redirects, fetchDocument, store };
       return {
-        option: signInOption((host) => new ServerSignIn(host, setup)),
+        option: signInOption({
+          newHost: newSignInHost,
+          start: (host) => new ServerSignIn(host, setup),
+        }),
         answer: async (request) => await store.answer(await request.json()),
+        recheck: () => store.recheck(),
       };
     },
   };

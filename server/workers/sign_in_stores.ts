@@ -53,6 +53,9 @@ export class KeepingStore extends SqlStore {
     return ended;
   }
 
+  /** Does nothing: what ends, ends here. */
+  recheck(): void {}
+
   /** Answers another object. */
   async answer([call, ...args]: Message): Promise<Response> {
     if (!isCall(call)) return new Response(null, { status: 400 });
@@ -156,9 +159,14 @@ export class AskingStore implements SignInStore {
     if (message !== ENDED[0]) {
       return Promise.resolve(new Response(null, { status: 400 }));
     }
+    this.recheck();
+    return Promise.resolve(Response.json([]));
+  }
+
+  /** Has all that is open ask the registry again. */
+  recheck(): void {
     this.#remembered.clear();
     for (const listener of this.#listeners) listener();
-    return Promise.resolve(Response.json([]));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

@@ -138,6 +138,7 @@ class SmcpObject implements ObjectHandlers {
       object,
       dial: (from, to) => dial(env, from, to),
       clients: () => this.#server.stats.connections,
+      look: () => this.#signIn?.recheck(),
     });
     this.#signIn = signIn?.at(this.#signInPlace());
     this.#server = newFetchServer(

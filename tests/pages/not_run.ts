@@ -60,6 +60,11 @@ export const NOT_RUN: readonly NotRun[] = [
     TUNNEL,
   ],
   [
+    "docs/approvals.md",
+    "smcp-computer run --config computer.json --office demo --notify-url https://ntfy.sh/a-topic-that-nobody-guesses",
+    "needs a service on the internet: tests/e2e/approvals/waking_test.ts has one on loopback in its place",
+  ],
+  [
     "docs/operators.md",
     'claude mcp add --transport http office http://127.0.0.1:8787/mcp/team-a --header "x-api-key: $KEY"',
     CLAUDE,

@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 
 const TESTS = fileURLToPath(new URL("..", import.meta.url));
 
-/** `Deno.test("name"`, `Deno.test({ name: "name"`, `consoleTest("name"`, `onTerminal("name"`, `testBounded("name"` and `t.step("name"`, across lines. */
+/** `attack("name"`, `Deno.test("name"`, `Deno.test({ name: "name"`, `consoleTest("name"`, `onTerminal("name"`, `testBounded("name"` and `t.step("name"`, across lines. */
 const TEST_NAME =
-  /(?:\bDeno\.test|\bconsoleTest|\bonTerminal|\btest[A-Z]\w*|\.step)\(\s*(?:\{\s*name:\s*)?(["'`])((?:(?!\1)[^\\]|\\[^])*)\1/g;
+  /(?:\battack|\bDeno\.test|\bconsoleTest|\bonTerminal|\btest[A-Z]\w*|\.step)\(\s*(?:\{\s*name:\s*)?(["'`])((?:(?!\1)[^\\]|\\[^])*)\1/g;
 
 /** The names of the tests in a source file; a name that is computed is none. */
 export const testNamesIn = (source: string): string[] =>
@@ -17,7 +17,7 @@ export const testNamesIn = (source: string): string[] =>
 export async function allTestNames(): Promise<string[]> {
   const files = await readdir(TESTS, { recursive: true });
   const sources = await Promise.all(
-    files.filter((file) => file.endsWith("_test.ts"))
+    files.filter((file) => /(_test|attacks)\.ts$/.test(file))
       .map((file) => readFile(join(TESTS, file), "utf8")),
   );
   return sources.flatMap(testNamesIn);

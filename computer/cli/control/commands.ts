@@ -99,6 +99,19 @@ function addApprove(program: Command, add: AddSubcommand): void {
   ).action(async (link, flags) =>
     (await import("../approve/approve.ts")).approve(link, flags)
   );
+  const page = add(
+    program,
+    "approve-page",
+    "Write the page for answers from a phone, to serve it from a host of your own",
+    "approve-page site --url https://smcp.example.com",
+  ).argument("<folder>", "a new or empty folder");
+  addOptions(
+    page,
+    option("--url <url>", "the one Server that the page reaches")
+      .env("SMCP_URL").makeOptionMandatory(),
+  ).action(async (folder, flags) =>
+    (await import("../approve/write_page.ts")).writeApprovePage(folder, flags)
+  );
 }
 
 /** Creates the flags that choose one of the Computers that run. */

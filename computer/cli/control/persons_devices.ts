@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Approvals } from "../../approvals/approvals.ts";
+import type { Waker } from "../../approvals/waker.ts";
 import { officeLinkOf, type SmcpComputer } from "../../computer.ts";
 import type { PermissionStore } from "../../rules/permissions.ts";
 import { partsOf } from "../../tool_host.ts";
@@ -33,8 +34,17 @@ export function keyFileOf({ folder, url, office, name }: KeyPlace): string {
   return join(folder, `${shown}-${hash}.json`);
 }
 
+/** How a person is woken, beside the devices that can be. */
+export interface WakingOptions {
+  /** Where one sentence is posted to. */
+  readonly notifyUrl?: URL | undefined;
+  /** Push services besides those of browsers. */
+  readonly pushHosts?: readonly string[] | undefined;
+}
+
 /** A question that is open while there are no devices. */
 interface Waiting {
+  readonly id: string;
   readonly ask: (approvals: Approvals) => void;
 }
 
@@ -42,18 +52,21 @@ interface Waiting {
 export class PersonsDevices {
   readonly #file: string;
   readonly #name: () => string;
+  readonly #wakingOptions: WakingOptions;
   readonly #waiting = new Set<Waiting>();
   #loading: Promise<Approvals> | undefined;
   #approvals: Approvals | undefined;
+  #waker: Waker | undefined;
   #computer: SmcpComputer | undefined;
 
   /**
    * @param file of the keys, which need not exist
    * @param name returns the Computer's name, which devices show
    */
-  constructor(file: string, name: () => string) {
+  constructor(file: string, name: () => string, waking: WakingOptions = {}) {
     this.#file = file;
     this.#name = name;
+    this.#wakingOptions = waking;
   }
 
   /** Whether devices were paired before. */
@@ -73,12 +86,15 @@ export class PersonsDevices {
       Awaited<ReturnType<Confirm>>
     >();
     const waiting = {
+      id: crypto.randomUUID(),
       ask: (approvals: Approvals) =>
         resolve(approvals.confirm(request, signal)),
     };
     this.#waiting.add(waiting);
+    this.#waker?.asked(waiting.id, request.leftMs);
     onAbort(signal, () => {
       this.#waiting.delete(waiting);
+      this.#waker?.answered(waiting.id);
       resolve("no"); // which nobody reads any more
     });
     return promise;
@@ -102,6 +118,16 @@ export class PersonsDevices {
     });
   }
 
+  /** Begins to wake the person, where there is a way without devices. */
+  async wake(): Promise<void> {
+    const { notifyUrl: url } = this.#wakingOptions;
+    if (url === undefined) return;
+    const { NotifyChannel } = await import("../../approvals/notify.ts");
+    const name = this.#name();
+    const page = () => this.#approvals?.page;
+    (await this.#makeWaker()).use(new NotifyChannel({ url, name, page }));
+  }
+
   /** Lets the devices of a Computer reach it, from now on or once there are some. */
   serve(computer: SmcpComputer): void {
     this.#computer = computer;
@@ -110,18 +136,50 @@ export class PersonsDevices {
 
   /** Unlocks the file. */
   async close(): Promise<void> {
+    this.#waker?.[Symbol.dispose]();
     const approvals = await this.#loading?.catch(() => undefined);
     await approvals?.close();
   }
 
   async #load(): Promise<Approvals> {
     const { Approvals } = await import("../../approvals/approvals.ts");
-    const approvals = await Approvals.open(this.#file, { name: this.#name });
+    const { pushHosts = [] } = this.#wakingOptions;
+    const approvals = await Approvals.open(this.#file, {
+      name: this.#name,
+      pushHosts,
+    });
+    await this.#wakeDevices(approvals, pushHosts);
     this.#approvals = approvals;
     if (this.#computer) this.#connect(this.#computer, approvals);
-    for (const waiting of this.#waiting) waiting.ask(approvals);
+    for (const { id, ask } of this.#waiting) {
+      this.#waker?.answered(id);
+      ask(approvals);
+    }
     this.#waiting.clear();
     return approvals;
+  }
+
+  async #wakeDevices(
+    approvals: Approvals,
+    hosts: readonly string[],
+  ): Promise<void> {
+    const { PushChannel } = await import("../../approvals/push.ts");
+    const waker = await this.#makeWaker();
+    waker.use(
+      new PushChannel({
+        name: this.#name(),
+        id: approvals.id,
+        hosts,
+        subscriptions: () => approvals.subscriptions(),
+        forget: (device, push) => approvals.forgetPush(device, push),
+      }),
+    );
+    approvals.watch = waker;
+  }
+
+  async #makeWaker(): Promise<Waker> {
+    const { Waker } = await import("../../approvals/waker.ts");
+    return this.#waker ??= new Waker();
   }
 
   #connect(computer: SmcpComputer, approvals: Approvals): void {

@@ -8,12 +8,17 @@ import { ControlledComputer } from "./controlled.ts";
 import { keyFileOf, PersonsDevices } from "./persons_devices.ts";
 
 /** The flags by which devices and commands reach a Computer. */
-type PlaceFlags = Pick<ComputerFlags, "approvalsDir" | "name"> & {
-  readonly url: string;
-  readonly connection?: ComputerFlags["connection"];
-  readonly office?: string | undefined;
-  readonly publicUrl?: string | undefined;
-};
+type PlaceFlags =
+  & Pick<
+    ComputerFlags,
+    "approvalsDir" | "name" | "notifyUrl" | "pushHost"
+  >
+  & {
+    readonly url: string;
+    readonly connection?: ComputerFlags["connection"];
+    readonly office?: string | undefined;
+    readonly publicUrl?: string | undefined;
+  };
 
 /**
  * Returns the devices that answer for a Computer; those that were paired before are loaded.
@@ -22,13 +27,16 @@ type PlaceFlags = Pick<ComputerFlags, "approvalsDir" | "name"> & {
  */
 export async function devicesOf(flags: PlaceFlags): Promise<PersonsDevices> {
   const { approvalsDir, connection, office = "", name } = flags;
+  const { notifyUrl, pushHost: pushHosts } = flags;
   const file = keyFileOf({
     folder: approvalsDir,
     url: connection ? "up" : flags.url, // that of `up` may have any port
     office,
     name,
   });
-  const devices = new PersonsDevices(file, () => name);
+  const waking = { notifyUrl, pushHosts };
+  const devices = new PersonsDevices(file, () => name, waking);
+  await devices.wake();
   if (devices.isKept) await devices.load();
   return devices;
 }

@@ -1,7 +1,7 @@
 import axe from "axe-core";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
-import { DESK, PHONE, type Tab } from "./driven.ts";
+import { DESK, PHONE, type Tab, type TabOptions } from "./driven.ts";
 import { decodePng, encodePng } from "./png.ts";
 
 /** What a page is looked at in. */
@@ -10,10 +10,10 @@ export const LOOKS = [DESK, PHONE].flatMap((size) =>
 );
 
 /** A size and a colour. */
-type Look = typeof LOOKS[number];
+type Look = Required<Pick<TabOptions, "size" | "scheme">>;
 
 const isWriting = Deno.env.get("SMCP_SCREENSHOTS_WRITE") === "1";
-const folder = new URL("../../../docs/console/", import.meta.url);
+const docs = new URL("../../../docs/", import.meta.url);
 
 /** Looks at one page after the other. */
 interface Looking {
@@ -27,10 +27,11 @@ interface Looking {
   readonly findings: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Begins to look; with `SMCP_SCREENSHOTS_WRITE=1` it keeps what it sees in `docs/console/`. */
+/** Begins to look; with `SMCP_SCREENSHOTS_WRITE=1` it keeps what it sees in a folder of `docs/`. */
 export function startLooking(
   { page }: Pick<Tab, "page">,
   { size, scheme }: Look,
+  folder: "console" | "approvals" = "console",
 ): Looking {
   const findings: Record<string, string[]> = {};
   return {
@@ -39,9 +40,9 @@ export function startLooking(
       const found = [...await seriousFindings(page), ...await tooWide(page)];
       if (found.length > 0) findings[name] = found;
       if (!isWriting) return;
-      const file = `${scheme}-${size.width}/${name}.png`;
+      const file = `${folder}/${scheme}-${size.width}/${name}.png`;
       const picture = decodePng(await page.screenshot());
-      await Deno.writeFile(new URL(file, folder), encodePng(picture));
+      await Deno.writeFile(new URL(file, docs), encodePng(picture));
     },
   };
 }

@@ -115,7 +115,9 @@ Deno.test("smcp up --sign-in shows its key once, and a restart signs nobody out"
   assertStringIncludes(first.text, "delete ");
   const file = `${state.path}/a2c-smcp/up/key.json`;
   assertEquals((await Deno.readTextFile(file)).includes(key), false);
-  for (const name of ["key.json", "sign_ins_0.sqlite"]) {
+  const kept = await filesOf(state);
+  assertMatch(kept.join(" "), /^key.json sign_ins_[0-9a-f]{16}\.sqlite$/);
+  for (const name of kept) {
     const { mode } = await Deno.stat(`${state.path}/a2c-smcp/up/${name}`);
     assertEquals((mode ?? 0) & 0o777, 0o600, name);
   }
@@ -143,6 +145,39 @@ Deno.test("smcp up --sign-in shows its key once, and a restart signs nobody out"
   assertEquals(await listed(proxy.url, as), 401);
   assertEquals(await listed(proxy.url, { "x-api-key": key }), 401);
 });
+
+Deno.test("smcp up takes no token of another office's sign-in, and keeps none where its address changes", async () => {
+  await using state = await scratch();
+  await using proxy = await startProxy("http://127.0.0.1:9");
+  const inOffice = (office: string, publicUrl?: string) =>
+    Up.start(state, ["--sign-in", "--office", office], publicUrl);
+  await using home = await inOffice("home", proxy.url);
+  proxy.turnTo(home.url);
+  const { key = "" } = home;
+  const bare = { resource: `${proxy.url}/mcp` };
+  const { access_token } = await home.enter({ key, office: "home" }, bare);
+  const statusAt = async (url: string) =>
+    (await post(`${url}/mcp`, {
+      ...LIST,
+      headers: { ...LIST.headers, authorization: `Bearer ${access_token}` },
+    })).status;
+  assertEquals(await statusAt(proxy.url), 200);
+  await using lab = await inOffice("lab", proxy.url);
+  assertEquals(await statusAt(lab.url), 401);
+  const files = await filesOf(state);
+  await using local = await inOffice("home");
+  assertEquals(await statusAt(local.url), 401);
+  assertEquals(await filesOf(state), files);
+});
+
+/** The names of what is kept, without what is only there while a process runs. */
+async function filesOf({ path }: Pick<Scratch, "path">): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(`${path}/a2c-smcp/up`)) {
+    if (/\.(?:json|sqlite)$/.test(name)) names.push(name);
+  }
+  return names.sort();
+}
 
 /** The routes that need no credentials: they lead to no tool, and name no member. */
 const OPEN: readonly string[] = [

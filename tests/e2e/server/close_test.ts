@@ -7,9 +7,11 @@ import {
 } from "../../../server/mod.ts";
 import { ANY_REQUEST } from "../../support/any_request.ts";
 import { scriptedComputer } from "../../support/office.ts";
+import { operate } from "../../support/server/operator_client.ts";
 import { startProxy } from "../../support/proxy.ts";
 import { pollingEnds } from "../../support/wire/polling_ends.ts";
 import { connectRaw, joinRaw, rawPair } from "../../support/wire/raw_client.ts";
+import { RawPolling } from "../../support/wire/raw_polling.ts";
 import { rawHttp, upgradeHead } from "../../support/wire/raw_http.ts";
 
 const CALL = "client:tool_call";
@@ -236,4 +238,35 @@ Deno.test("a client whose auth function fails during a reconnect calls it again 
   proxy.cut();
   await back;
   assertEquals([agent.state, asked], ["connected", 3]);
+});
+
+Deno.test("close() leaves no timer of a polling client that was put out, and does not poll any more", async () => {
+  const token = "0123456789abcdef0123456789abcdef";
+  const server = createSmcpServer({ operator: { token } });
+  const { url } = await server.listen();
+  const raw = await RawPolling.connect(url);
+  const seat = { role: "computer", name: "pc", office_id: "o" };
+  await raw.post(`42/smcp,1${JSON.stringify(["server:join_office", seat])}`);
+  await raw.packet("43/smcp,1[true");
+  const { body: { members: [{ id }] } } = await operate(
+    url,
+    "/offices/o/members",
+    { token },
+  );
+  const post = { reason: "it hangs" };
+  const path = `/members/${encodeURIComponent(id)}/kick`;
+  assertEquals((await operate(url, path, { token, post })).status, 200);
+  // The close packet waits, for 30 seconds, for a poll that does not come.
+  await server.close();
+});
+
+Deno.test("close() leaves no timer of a polling client that has vanished", async () => {
+  const heartbeat = { intervalMs: 20, timeoutMs: 20 };
+  const server = createSmcpServer({ heartbeat });
+  const { url } = await server.listen();
+  const raw = await RawPolling.open(url);
+  // It sends, and answers no ping, until the heartbeat has ended it.
+  const sent = () => raw.post("6").catch(() => ({ status: 0 }));
+  while ((await sent()).status === 200);
+  await server.close();
 });

@@ -32,10 +32,10 @@ const KEYS = [
 ];
 
 /** Starts a Server with a sign-in whose public URL is its own. */
-async function startSignIn(single = false): Promise<Workerd> {
+async function startSignIn(single = false, LOSSY = false): Promise<Workerd> {
   const server = await startWorker({ OPTIONS: { insecure: true } });
   const OPTIONS = { publicUrl: server.url, single };
-  await server.deploy({ OPTIONS, KEYS, MCP: true, SIGN_IN: SECRET });
+  await server.deploy({ OPTIONS, KEYS, MCP: true, SIGN_IN: SECRET, LOSSY });
   return server;
 }
 
@@ -142,6 +142,26 @@ for (const single of [false, true]) {
     }
   });
 }
+
+test("sign-in #34: a stream ends with its grant, also where the registry's message is lost", async () => {
+  await using server = await startSignIn(false, true);
+  const visitor = new Visitor(server);
+  await using _computer = await joinComputer({
+    url: server.url,
+    auth: { api_key: "computer-key" },
+  });
+  const path = `/mcp/${OFFICE}`;
+  const { access_token: token } = await visitor.enter(
+    { key: "ann-key" },
+    { resource: server.url + path },
+  );
+  const { session } = await visitor.mcp(path, token);
+  const stream = await visitor.openStream(path, token, session);
+  const revoked = await visitor.post("/revoke", { token });
+  assertEquals(revoked.status, 200);
+  await Promise.all(stream);
+  assertEquals((await visitor.mcp(path, token)).status, 401);
+});
 
 test("a made-up token, or one of another secret, wakes no office", async () => {
   await using server = await startSignIn();

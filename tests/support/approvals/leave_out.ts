@@ -21,7 +21,9 @@ export interface Check {
   readonly source: string;
   /** What stands there without the check; default: nothing. */
   readonly without?: string;
-  /** What else prevents the same; without it, an attack must notice. */
+  /** How the name of the attack begins that has an effect without the check. */
+  readonly noticedBy: string;
+  /** What else prevents the same, so that the attack has no effect either. */
   readonly repeats?: string;
 }
 

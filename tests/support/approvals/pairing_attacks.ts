@@ -21,6 +21,7 @@ import {
 } from "../../../shared/approvals/device.ts";
 import {
   computerId,
+  deviceId,
   kindOf,
   newKeys,
   plainMessage,
@@ -45,6 +46,7 @@ import {
   stranger,
   yesOf,
 } from "./attacks.ts";
+import type { OpenPairing } from "../../../computer/approvals/pairings.ts";
 import { type Side, TARGET } from "./side.ts";
 
 /** Writes a hello of a device, with or without what proves that it has the link. */
@@ -68,6 +70,10 @@ async function helloOf(
     phone.computer,
   );
 }
+
+/** Returns how a pairing ended, or that it is open. */
+const endOf = ({ ended }: OpenPairing): Promise<unknown> =>
+  Promise.race([ended, settled().then(() => "open")]);
 
 /** Other digits than these. */
 const otherThan = (digits: string): string =>
@@ -118,7 +124,8 @@ export const PAIRING_ATTACKS: readonly Attack[] = [
       const self = await stranger(phone.computer);
       const seal = new Uint8Array(65).fill(4);
       const pub = { ...self.pub, seal };
-      const hello = await helloOf({ ...self, pub }, link, phone);
+      const id = await deviceId(pub, link.id);
+      const hello = await helloOf({ ...self, id, pub }, link, phone);
       assertEquals(kindOf(await side.approvals.handle(hello)), "refused");
       await beginPairing(link, side.send, "Pixel", false);
     },
@@ -165,10 +172,13 @@ export const PAIRING_ATTACKS: readonly Attack[] = [
       const link = await side.link();
       const first = await stranger(phone.computer);
       const second = await stranger(phone.computer);
-      const answers = await Promise.all([
-        side.approvals.handle(await helloOf(first, link, phone)),
-        side.approvals.handle(await helloOf(second, link, phone)),
-      ]);
+      const messages = [
+        await helloOf(first, link, phone),
+        await helloOf(second, link, phone),
+      ];
+      const answers = await Promise.all(
+        messages.map((message) => side.approvals.handle(message)),
+      );
       const kinds = answers.map(kindOf).toSorted();
       assertEquals(kinds, ["code", "refused"]);
     },
@@ -191,7 +201,7 @@ export const PAIRING_ATTACKS: readonly Attack[] = [
       assertEquals(await open.type(wrong), { triesLeft: 2 });
       assertEquals(await open.type(""), { triesLeft: 1 });
       assertEquals(await open.type(wrong), { triesLeft: 0 });
-      assertEquals(await open.ended, "wrong digits");
+      assertEquals(await endOf(open), "wrong digits");
       await assertRejects(() => open.type(thief.digits), Error, "is over");
       await assertRejects(() => thief.paired(new AbortController().signal));
       assertEquals(labels(side), ["Pixel"]);
@@ -209,7 +219,7 @@ export const PAIRING_ATTACKS: readonly Attack[] = [
     const begun = await beginPairing(link, side.send, "Slow", false);
     side.pass(LIMITS.pairMs + 1);
     await assertRejects(() => open.type(begun.digits), Error, "is over");
-    assertEquals(await open.ended, "expired");
+    assertEquals(await endOf(open), "expired");
     assertEquals(labels(side), ["Pixel"]);
   }),
   attack("threat 23: a link that another has replaced", async (side) => {
@@ -221,7 +231,7 @@ export const PAIRING_ATTACKS: readonly Attack[] = [
       false,
     );
     const link = await side.link();
-    assertEquals(await open.ended, "replaced");
+    assertEquals(await endOf(open), "replaced");
     await assertRejects(() => open.type(begun.digits), Error, "is over");
     const old = () =>
       beginPairing(readLink(open.link), side.send, "Old", false);
@@ -237,7 +247,7 @@ export const PAIRING_ATTACKS: readonly Attack[] = [
       const typed = open.type(begun.digits);
       open.cancel();
       await assertRejects(() => typed, Error, "is over");
-      assertEquals(await open.ended, "cancelled");
+      assertEquals(await endOf(open), "cancelled");
       assertEquals(labels(side), ["Pixel"]);
       assertEquals(side.approvals.verifiers.length, 1);
     },

@@ -90,7 +90,11 @@ export class Side implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  static async open({ Approvals }: ApprovalsModule): Promise<Side> {
+  /** @param pushHosts push services besides those of browsers */
+  static async open(
+    { Approvals }: ApprovalsModule,
+    pushHosts: readonly string[] = [],
+  ): Promise<Side> {
     const folder = await scratch();
     const file = join(folder.path, "approvals.json");
     const clock = { time: 1_000 };
@@ -99,7 +103,7 @@ export class Side implements AsyncDisposable {
     return new Side(
       folder,
       file,
-      await Approvals.open(file, { name, now }),
+      await Approvals.open(file, { name, now, pushHosts }),
       clock,
     );
   }

@@ -5,9 +5,9 @@ import { signIn, type SignInOptions } from "@a2c-smcp/server/sign-in";
 import { Hono } from "hono";
 import { apiKeys } from "../../../server/auth/api_keys.ts";
 import {
+  makerOf,
   type SignIn,
   type SignInHost,
-  startOf,
 } from "../../../server/doors/sign_in.ts";
 import type { SmcpEnv } from "../../../server/http/http_app.ts";
 import type { AuditEvent } from "../../../server/shared/audit.ts";
@@ -224,7 +224,7 @@ export class SignInBench extends SignInVisitor {
   ) {
     super();
     this.host = host;
-    this.signIn = startOf(signIn(options))(host.parts(hasKeys));
+    this.signIn = makerOf(signIn(options)).start(host.parts(hasKeys));
     this.signIn.mount(this.app);
   }
 

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { SignInStore } from "../../../../server/sign_in/grant.ts";
@@ -289,4 +291,19 @@ Deno.test("a body that breaks off is a wrong request, and no failure of the Serv
     assertStringIncludes(await answer.text(), "the body broke off");
   }
   assertEquals(log.text.includes("failed"), false, log.text);
+});
+
+Deno.test("sign-in #37: no page shows the hash of the key that was typed, not even sealed", async () => {
+  const bench = new SignInBench();
+  const page = await bench.openPage(bench.ask(await bench.register()).path);
+  const second = await page.send({ key: KEY });
+  const hash = createHash("sha256").update(KEY).digest("hex");
+  for (const { consent, text } of [page, second]) {
+    const sealed = Buffer.from(consent.replace(/^smcp_.*?_/, ""), "base64url")
+      .toString("latin1");
+    for (const secret of [hash, "key:ann", "keySha256", "laptop"]) {
+      assertEquals(sealed.includes(secret), false, secret);
+    }
+    assertEquals(text.includes(hash), false);
+  }
 });

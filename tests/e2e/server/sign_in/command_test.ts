@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { runFile } from "../../../support/command.ts";
 import { modernRequest, post } from "../../../support/mcp/post.ts";
 import { startProxy } from "../../../support/proxy.ts";
 import { scratch } from "../../../support/scratch.ts";
@@ -65,4 +66,43 @@ Deno.test("smcp-server --sign-in without keys warns, and shows a button in place
   });
   assertEquals(answer.status, 200);
   assertEquals(await visitor.status("nonsense"), 401);
+});
+
+Deno.test("smcp-server explains a --sign-in-file that cannot be used, by the flag, the problem and the fix", async () => {
+  await using folder = await scratch();
+  await Deno.writeTextFile(`${folder.path}/file`, "");
+  const rows = [
+    ["", 2, "--sign-in-file is empty: name a file"],
+    [folder.path, 1, "it is a directory; name a file in it"],
+    [`${folder.path}/file/s.db`, 1, "a part of its path is a file"],
+    ["/proc/nowhere/s.db", 1, "there is no such directory; create it"],
+    ["/sys/kernel/s.db", 1, "allow this user to write there"],
+  ] as const;
+  for (const [file, code, expected] of rows) {
+    const run = await runFile("server/main.ts", [
+      ...["--port=0", "--sign-in", `--sign-in-file=${file}`],
+    ]);
+    assertEquals([run.code, run.stdout], [code, ""], run.stderr);
+    const line = run.stderr.split("\n").find((each) => each.includes(expected));
+    assertStringIncludes(line ?? run.stderr, expected);
+    assertStringIncludes(line ?? "", "--sign-in-file");
+    assertStringIncludes(line ?? "", file);
+  }
+});
+
+Deno.test("smcp-server --sign-in warns behind a proxy that it does not trust, where one address is all people's", async () => {
+  await using folder = await scratch();
+  const keys = `${folder.path}/keys.json`;
+  await Deno.writeTextFile(keys, '[{"id":"ann","key":"ann-key"}]');
+  const flags = ["--port=0", "--sign-in", `--api-keys=${keys}`];
+  const warning = "so that ten wrong keys of a stranger close the page to all";
+  const rows = [
+    [["--public-url=https://smcp.example.com"], true],
+    [["--public-url=https://smcp.example.com", "--trust-proxy=1"], false],
+    [[], false],
+  ] as const;
+  for (const [more, isWarned] of rows) {
+    await using command = await startServerCommand([...flags, ...more]);
+    assertEquals(command.log.includes(warning), isWarned, command.log);
+  }
 });

@@ -26,7 +26,7 @@ class Documents {
   async status(id = ID, redirect = REDIRECT): Promise<string> {
     const { path } = this.bench.ask({ id, redirect });
     const page = await this.bench.openPage(path);
-    const [, why = ""] = /<p>(client_id: [^<]*)/.exec(page.text) ?? [];
+    const [, why = ""] = /developer: (client_id: [^<]*)/.exec(page.text) ?? [];
     return `${page.answer.status} ${why}`.trim();
   }
 }

@@ -294,3 +294,11 @@ Deno.test("on loopback the cookie belongs to the page's path", async () => {
     assertEquals(await at(ISSUER), 403);
   }
 });
+
+Deno.test("the page of a request that cannot go on says what a person can do, and then what is wrong", async () => {
+  const bench = new SignInBench();
+  const { answer, text } = await bench.openPage("/authorize?client_id=x");
+  assertEquals(answer.status, 400);
+  assertMatch(text, /<p>The program that sent you here .* add it again\.<\/p>/);
+  assertMatch(text, /<p class="hint">For its developer: client_id: unknown;/);
+});

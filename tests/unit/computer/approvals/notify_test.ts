@@ -2,12 +2,12 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   NotifyChannel,
   type NotifyOptions,
-  readNotifyUrl,
 } from "../../../../computer/approvals/notify.ts";
+import { readNotifyUrl } from "../../../../computer/approvals/wake_addresses.ts";
 import { shortenTimers } from "../../../support/timers.ts";
 
 /** A service on loopback that keeps what it gets. */
-async function service(answer: () => Response | Promise<Response>) {
+function service(answer: () => Response | Promise<Response>) {
   const got: { headers: Headers; body: string; url: string }[] = [];
   const server = Deno.serve({
     hostname: "127.0.0.1",
@@ -35,7 +35,7 @@ const channel = (url: URL, over: Partial<NotifyOptions> = {}) =>
   new NotifyChannel({ url, name: "laptop", ...over });
 
 Deno.test("--notify-url gets one sentence as plain text, with the address of the page, as ntfy takes it", async () => {
-  await using ntfy = await service(ok);
+  await using ntfy = service(ok);
   const page = "https://approve.example/approve";
   await channel(ntfy.url, { page: () => page }).wake();
   const [{ headers, body, url } = {}] = ntfy.got;
@@ -49,7 +49,7 @@ Deno.test("--notify-url gets one sentence as plain text, with the address of the
 });
 
 Deno.test("--notify-url gets no address where there is no page, and never what follows # in one", async () => {
-  await using ntfy = await service(ok);
+  await using ntfy = service(ok);
   await channel(ntfy.url).wake();
   const link = "https://approve.example/approve#1.SECRET";
   await channel(ntfy.url, { page: () => link }).wake();
@@ -64,7 +64,7 @@ Deno.test("--notify-url gets no address where there is no page, and never what f
 });
 
 Deno.test("a name and password in --notify-url are sent as a header", async () => {
-  await using ntfy = await service(ok);
+  await using ntfy = service(ok);
   const url = new URL(ntfy.url);
   url.username = "me";
   url.password = "pä ss:@";
@@ -83,7 +83,7 @@ Deno.test("a failure of --notify-url names the host and the status, never the pa
   const answers = [500, 403, 302].map((status) =>
     new Response(null, { status, headers: { location: "/elsewhere" } })
   );
-  await using ntfy = await service(() => answers.shift() ?? ok());
+  await using ntfy = service(() => answers.shift() ?? ok());
   const failures: Error[] = [];
   for (const status of [500, 403, 302]) {
     const failure = await assertRejects(() => channel(ntfy.url).wake(), Error);
@@ -101,7 +101,7 @@ Deno.test("a failure of --notify-url names the host and the status, never the pa
 
 Deno.test("--notify-url has ten seconds to answer", async () => {
   const never = Promise.withResolvers<Response>();
-  await using ntfy = await service(() => never.promise);
+  await using ntfy = service(() => never.promise);
   using timers = shortenTimers(10_000, 50);
   await assertRejects(() => channel(ntfy.url).wake());
   assertEquals(timers.armed, [10_000]);

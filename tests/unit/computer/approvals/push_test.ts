@@ -11,11 +11,14 @@ import webPush from "web-push";
 import {
   checkSubscription,
   encryptPush,
-  isPushAddress,
   PushChannel,
   type PushOptions,
   vapidHeader,
 } from "../../../../computer/approvals/push.ts";
+import {
+  isPushAddress,
+  readPushHost,
+} from "../../../../computer/approvals/wake_addresses.ts";
 import {
   fromBase64url,
   randomBytes,
@@ -45,6 +48,7 @@ const RFC = {
 } as const;
 
 const LEFT_MS = 61_900;
+const SENTENCE = "laptop: a tool call waits for your answer";
 
 const warningsOf = ({ records }: LogCapture) =>
   records.filter(({ level }) => level === "warning");
@@ -103,9 +107,7 @@ Deno.test("a push service gets the message with its headers, verifies the sender
   assertEquals(header("urgency"), "high");
   assertEquals(header("content-encoding"), "aes128gcm");
   assertMatch(header("topic") ?? "", /^[\w-]{1,32}$/);
-  assertEquals(JSON.parse(phone.decrypt(push.body).toString()), {
-    name: "laptop",
-  });
+  assertEquals(phone.decrypt(push.body).toString(), SENTENCE);
   const claims = await phone.verify(header("authorization") ?? "");
   const hours = (Number(claims.exp) - Date.now() / 1000) / 3600;
   assert(hours > 1 && hours < 24, `${hours} hours`);
@@ -117,14 +119,13 @@ Deno.test("Computers send with the headers and the form of the package web-push"
   await using service = await PushService.start();
   const { phone, channel } = await channelTo(service);
   const { endpoint, p256dh, auth, vapid } = phone.subscription;
-  const [x = "", y = ""] = [vapid.x, vapid.y];
   const point = Buffer.concat([
     Buffer.of(4),
-    ...[x, y].map((each) => Buffer.from(each, "base64url")),
+    ...[vapid.x, vapid.y].map((each) => Buffer.from(each ?? "", "base64url")),
   ]);
   const witness = webPush.generateRequestDetails(
     { endpoint, keys: { p256dh, auth } },
-    '{"name":"laptop"}',
+    SENTENCE,
     {
       vapidDetails: {
         subject: "https://jsr.io/@a2c-smcp/sdk",
@@ -149,7 +150,7 @@ Deno.test("Computers send with the headers and the form of the package web-push"
   }
   const bodies = [push.body, Buffer.from(witness.body)];
   const texts = bodies.map((body) => phone.decrypt(body).toString());
-  assertEquals(new Set(texts), new Set(['{"name":"laptop"}']));
+  assertEquals(texts, [SENTENCE, SENTENCE]);
   const claims = [
     await phone.verify(push.headers.get("authorization") ?? ""),
     await phone.verify(witness.headers.Authorization),
@@ -179,9 +180,10 @@ Deno.test("threat 33: a push service sees neither tool, Agent nor arguments, and
   const seen = service.pushes.map(({ body }) => body.toString("hex"));
   assertEquals(new Set(seen).size, names.length);
   for (const { body, headers } of service.pushes) {
-    const { name, ...rest } = JSON.parse(phone.decrypt(body).toString());
-    assertEquals(rest, {});
-    assert(name.length <= 40);
+    const text = phone.decrypt(body).toString();
+    const [name = ""] = text.split(": a tool call waits for your answer");
+    assert(name.length <= 40, text);
+    assert(text.endsWith(SENTENCE.slice("laptop".length)), text);
     const said = JSON.stringify([...headers]);
     assert(!said.includes("laptop"), said);
   }
@@ -285,6 +287,29 @@ Deno.test("isPushAddress() takes the push services of browsers, and hosts that t
   }
   assert(!isPushAddress("https://push.example.com:8443/x", hosts));
   assert(!isPushAddress("https://local.example/x", hosts));
+});
+
+Deno.test("readPushHost() takes a host with or without a port, and nothing else", () => {
+  const right = [
+    "push.example.com",
+    "push.example.com:8443",
+    "*.push.example.com",
+    "10.0.0.1",
+  ];
+  for (const host of right) assertEquals(readPushHost(host), host);
+  assertEquals(readPushHost("Push.Example.com"), "push.example.com");
+  const wrong = [
+    "",
+    "https://push.example.com",
+    "push.example.com/",
+    "push.example.com:443",
+    "me@push.example.com",
+    "push.example.com:x",
+    "a b",
+  ];
+  for (const host of wrong) {
+    assertThrows(() => readPushHost(host), TypeError, "Expected a host", host);
+  }
 });
 
 Deno.test("404 and 410 forget a subscription; other failures are logged without its address", async () => {

@@ -54,7 +54,8 @@ function waking(options: Omit<WakerOptions, "clock"> = {}) {
       return Promise.resolve();
     },
   };
-  const waker = new Waker([channel], { ...options, clock });
+  const waker = new Waker({ ...options, clock });
+  waker.use(channel);
   return { clock, woken, waker };
 }
 
@@ -162,7 +163,8 @@ Deno.test("a channel that fails or hangs keeps no other from waking, and is logg
     },
     { name: "works", wake: () => Promise.resolve(woken.resolve()) },
   ];
-  using waker = new Waker(channels, { clock });
+  using waker = new Waker({ clock });
+  channels.forEach((channel) => waker.use(channel));
   waker.asked("a", MINUTE);
   clock.pass(3_000);
   await woken.promise;
@@ -179,7 +181,8 @@ Deno.test("Waker works with the time of the process, and does not keep that runn
     name: "test",
     wake: (leftMs: number) => Promise.resolve(woken.resolve(leftMs)),
   };
-  using waker = new Waker([channel], { patienceMs: 1 });
+  using waker = new Waker({ patienceMs: 1 });
+  waker.use(channel);
   const timer = setTimeout(() => {}, MINUTE); // the timers of the waker are unref()ed
   waker.asked("a", MINUTE);
   assert(await woken.promise <= MINUTE);

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { readChoice } from "../../../../server/sign_in/page.ts";
+import { readChoice } from "../../../../server/sign_in/pages/page.ts";
 import {
   documentUrl,
   keptMs,

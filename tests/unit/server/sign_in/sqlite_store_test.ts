@@ -87,6 +87,13 @@ const UNUSABLE: Readonly<
     },
     /EISDIR|directory/i,
   ],
+  "one beside which nothing can be written": [
+    (file) => {
+      Deno.removeSync(file);
+      Deno.mkdirSync(`${file}-journal/full`, { recursive: true });
+    },
+    /this user may not write beside it; allow that for its folder/,
+  ],
 };
 
 for (const [kind, [spoil, reason]] of Object.entries(UNUSABLE)) {

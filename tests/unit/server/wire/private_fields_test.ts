@@ -12,6 +12,7 @@ import {
 } from "../../../../server/wire/packet_decoder.ts";
 import {
   connectionOf,
+  endClosing,
   StockConnection,
   StockSocket,
 } from "../../../../server/wire/stock_engine.ts";
@@ -99,6 +100,21 @@ Deno.test("engine.io: Socket.id is the sid that the client uses, Socket.writeBuf
   connection.write("later"); // the client has no pending request for it
   assertEquals(new StockConnection(connection).hasQueued, true);
   assertEquals(new StockConnection(connection).admit(), undefined);
+});
+
+Deno.test("engine.io: the transport's shouldClose ends a connection over polling that waits for a poll to close", async () => {
+  const { engine, opened } = await startOpened();
+  await using _engine = engine;
+  await RawPolling.open(engine.url);
+  const connection = await opened;
+  endClosing(connection); // it is open: nothing ends
+  assertEquals(connection.readyState, "open");
+  connection.close();
+  connection.close(true);
+  assertEquals(connection.readyState, "closing");
+  assertField(connection.transport, "shouldClose");
+  endClosing(connection);
+  assertEquals(connection.readyState, "closed");
 });
 
 Deno.test("engine.io: the transport's socket is the one of the upgrade, which has the peer's address", async () => {

@@ -7,10 +7,10 @@
 import { Buffer } from "node:buffer";
 import { html, raw } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
-import type { ComputerChoice } from "../../shared/computer_choice.ts";
-import type { ClientFacts } from "./grant.ts";
-import type { Place } from "./redirects.ts";
-import { sha256 } from "./seals.ts";
+import type { ComputerChoice } from "../../../shared/computer_choice.ts";
+import type { ClientFacts } from "../grant.ts";
+import type { Place } from "../redirects.ts";
+import { sha256 } from "../seals.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; --page: #fff; --text: #14181d; --line: #8886; --edge: #767c84; --quiet: #5a5f66; --warn: #9a4b00; --bad: #b00020; --go: #1558b0; --on-go: #fff; font: 1rem/1.5 system-ui, sans-serif; }
@@ -30,7 +30,7 @@ label { display: block; margin: 1rem 0 .25rem; }
 .later { border-top: 1px solid var(--line); }
 input[type=checkbox] { flex: none; width: 1.1rem; height: 1.1rem; margin: 0; align-self: center; }
 input[type=text], input[type=password] { width: 100%; box-sizing: border-box; font: inherit; padding: .55rem .6rem; border: 1px solid var(--edge); border-radius: .3rem; }
-.hint { margin: .25rem 0 0; color: var(--quiet); font-size: .875rem; }
+.hint { margin: .25rem 0 0; color: var(--quiet); font-size: .875rem; overflow-wrap: anywhere; }
 .note { padding: .5rem .8rem; border-left: .25rem solid var(--warn); background: #b3590018; overflow-wrap: anywhere; }
 .bad { color: var(--bad); font-weight: 600; }
 .buttons { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.25rem; }
@@ -274,17 +274,26 @@ export const leavePage = (to: string, text: string, title: string): Html =>
     to,
   );
 
-/**
- * Makes the page of a request that cannot go on.
- *
- * @param back where the program gets the error
- */
-export const faultPage = (message: string, back?: string): Html =>
+/** A request that cannot go on. */
+interface Fault {
+  /** For the person. */
+  readonly text: string;
+  /** For the developer of the program. */
+  readonly detail?: string;
+  /** Where the program gets the error. */
+  readonly back?: string;
+}
+
+/** Makes the page of a request that cannot go on. */
+export const faultPage = ({ text, detail, back }: Fault): Html =>
   page(
     "Cannot sign in",
     html`
       <h1>Cannot sign in</h1>
-      <p>${message}</p>
+      <p>${text}</p>
+      ${detail === undefined ? "" : html`
+        <p class="hint">For its developer: ${detail}</p>
+      `}
       ${back === undefined ? "" : html`
         <p><a href="${back}" rel="noreferrer">Back to ${URL.parse(back)?.host ||
           "the program"}</a></p>
