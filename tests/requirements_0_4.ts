@@ -148,4 +148,21 @@ export const REQUIREMENTS_0_4: readonly Requirement[] = [
     tests: ["a client without a wish speaks the newest version that the Server lets in, and none is refused (protocol §14)", "VersionChoice takes the newest version that a Server lists, and follows its refusal nevertheless (protocol §14)", "VersionChoice starts with 0.2, and follows a refusal once until it is accepted (protocol §14)", "a Server that refuses the version that it names is asked twice, not for ever", "a client with a wish speaks no other version, and the error says what helps"] },
   { id: "14.8", clause: "A Computer's names follow the version of its connection",
     tests: ["protocol §14: a Computer with the option of a version uses its names before it is connected", "protocol §14: a reconnect to a Server of another version renames the tools, and notifies the office"] },
+
+  // §17 Approvals by devices
+  { id: "17.1", clause: "devices with the join: at most 9 ids and verifiers; kept with the seat, forgotten with it, shown to nobody",
+    tests: ["request validators refuse each field when it is wrong, and name it", "devices are forgotten with the seat, and what waits ends; a Computer that rejoins gives them again (protocol §17)",
+      "threat 10: no member may send client:device, and nobody sees devices or their questions (protocol §17)"] },
+  { id: "17.2", clause: "server:update_devices replaces them; the answer has their number, and the host of approvals",
+    tests: ["server:update_devices replaces the devices; requests of those that are gone end (protocol §17)", "/approve is served under its host name alone, and nothing else is served there"] },
+  { id: "17.3", clause: "A Server without approvals ignores devices, and answers server:update_devices with 400",
+    tests: ["a Server without approvals ignores devices, and answers server:update_devices as an unknown event (protocol §17)", "without approvals nothing of them is loaded, and every path is the usual 404"] },
+  { id: "17.4", clause: "POST /approve/v1/OFFICE/COMPUTER passes at most 64 KiB on, and the answer of at most 512 KiB back; from any page",
+    tests: ["a device's bytes pass the Server, and the Computer's answer comes back [${way}]", "the largest request and answer pass, and one byte more is 413 [${way}]", "any page may send a request, without credentials of the browser"] },
+  { id: "17.5", clause: "client:device has the id that fits; nobody else can send it",
+    tests: ["a device's bytes go to its Computer with its id, and the answer back (protocol §17)", "threat 10: no member may send client:device, and nobody sees devices or their questions (protocol §17)",
+      "threat 10: an operator can neither send client:device nor see devices and their requests"] },
+  { id: "17.6", clause: "Whatever is wrong is the same 404; 413, 429 with Retry-After, 502, 503 and 504 say what else",
+    tests: ["threat 34: whatever is wrong is the same 404, headers and all [${way}]", "threat 34: an unknown office, Computer and token get one and the same answer, and the Computer nothing (protocol §17)",
+      "a device has two requests at a time: a poll and an answer; then 429 says when", "a Server that shuts down ends polls at once, and says when to try again", "a Computer that answers nothing in 30 s is 408, and one that answers something else 500"] },
 ];

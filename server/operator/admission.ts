@@ -9,6 +9,7 @@ import { ErrorCode } from "../../protocol/mod.ts";
 import type { Refused } from "../auth/authenticator.ts";
 import type { OpenExchanges } from "../doors/expiry.ts";
 import { judgeHost, type RequestParts } from "../http/gate.ts";
+import { isForDevices } from "../http/host_rule.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { addressOf } from "../limits/limits.ts";
 import {
@@ -45,14 +46,18 @@ const OWN: Identity = {
   policy: { roles: ["operator"] },
 };
 
-/** Answers as on unknown paths while there can be no operators, and where `node:http` does not serve the app. */
+/**
+ * Answers as on unknown paths while there can be no operators, where `node:http` does not serve the app, and
+ * under the host name of approvals.
+ */
 export const requireOperators = (
-  { token, authenticator }: OperatorAdmission,
+  { token, authenticator, approvalsHost }: OperatorAdmission,
 ): MiddlewareHandler<SmcpEnv> =>
 async (c, next) => {
   const { incoming, outgoing }: Partial<Exchange> = c.env ?? {};
   const isOn = token !== undefined || authenticator?.hasOperators?.() === true;
-  if (isOn && incoming && outgoing) return await next();
+  const isElsewhere = isForDevices(incoming?.headers.host, approvalsHost);
+  if (isOn && incoming && outgoing && !isElsewhere) return await next();
   incoming?.resume(); // an unread body would hold the connection open
   return toResponse(notFound());
 };

@@ -479,10 +479,7 @@ const iso = (at: number): string => new Date(at).toISOString();
  *
  * @param now milliseconds of a monotonic clock
  */
-function callView(
-  call: Call,
-  now: number,
-): z.infer<typeof schemas.call> {
+function callView(call: Call, now: number): z.infer<typeof schemas.call> {
   const { agent, computer, reqId, event, tool, began, waiting } = call;
   const { office, peer: { identity } } = agent;
   return {

@@ -5,7 +5,7 @@
  * @module
  */
 import { isOfficeName } from "../../protocol/names.ts";
-import { checkHost, checkOrigin } from "../http/host_rule.ts";
+import { checkHost, checkOrigin, isForDevices } from "../http/host_rule.ts";
 import { judgeQuery } from "../http/gate.ts";
 import {
   type ResolvedOptions,
@@ -115,6 +115,12 @@ export function routeRequest(
   const { path, query } = splitTarget(url);
   const host = headers.get("Host") ?? undefined;
   const asked = { host, target: url, localAddress: undefined };
+  const isOfDevices = rules.approvals !== undefined && OF_DEVICES.test(path);
+  if (isOfDevices && rules.approvalsHost !== undefined) {
+    return isForDevices(host, rules.approvalsHost)
+      ? { object: REGISTRY }
+      : { refused: notFound() };
+  }
   const refused = checkHost(asked, rules);
   if (refused) return { refused };
   if (path.startsWith(OWN_PATHS)) return { refused: notFound() };
@@ -137,7 +143,7 @@ export function routeRequest(
       : frontOf(continent, rules.fronts, random);
     return front === undefined ? { answer: "unknown session" } : { front };
   }
-  if (OPERATED.test(path)) return { object: REGISTRY };
+  if (OPERATED.test(path) || isOfDevices) return { object: REGISTRY };
   if (rules.gateway?.signIn) {
     if (OF_SIGN_IN.test(path)) return { object: REGISTRY };
     if (BARE.test(path)) return { office: undefined };
@@ -148,6 +154,9 @@ export function routeRequest(
 
 /** The paths of operators. */
 const OPERATED = /^\/(?:operator\/v1|console|metrics)(?:\/|$)/;
+
+/** The paths of persons' devices. The registry knows which offices there are, so that a made-up name wakes none. */
+const OF_DEVICES = /^\/approve(?:\/|$)/;
 
 /** The paths of a sign-in, with those of its metadata, also below a gateway. */
 const OF_SIGN_IN =

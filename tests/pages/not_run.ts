@@ -9,6 +9,8 @@ export interface NotRun {
 
 const CLAUDE =
   "needs Claude Code, 230 MB of no version of ours: `deno task test:clients` lets it use an office by the same ways, and docs/mcp_page_test.ts the addresses";
+const UP_SIGN_IN =
+  "prints a key for the pages of claude's sign-in: tests/e2e/computer/up_sign_in_test.ts signs a program in at it";
 const CLAUDE_SIGN_IN =
   "needs Claude Code, and a Server that the internet reaches: `deno task test:clients` lets it sign in by the same commands, at a Server of this machine";
 const TUNNEL =
@@ -50,7 +52,14 @@ export const NOT_RUN: readonly NotRun[] = [
     'claude mcp add --transport http office https://smcp.example.com/mcp/team-a --header "Authorization: Bearer $KEY"',
     CLAUDE,
   ],
+  [
+    "docs/mcp.md",
+    "smcp up --config claude_desktop_config.json --sign-in",
+    UP_SIGN_IN,
+  ],
   ...[
+    "claude mcp add --transport http home http://127.0.0.1:8787/mcp/home",
+    "claude mcp login home",
     "claude mcp add --transport http office https://smcp.example.com/mcp/home",
     "claude mcp login office",
   ].map((line) => ["docs/mcp.md", line, CLAUDE_SIGN_IN]),

@@ -19,9 +19,16 @@ const OPTIONS = [
   ...["--preload", "./tests/edge/bun/in_bun/namespace.ts"],
 ];
 
+/** What replaces the server's module in tests over `fetch`. */
+const LISTENING_SERVER = "tests/fetch/listening_server.ts";
+
 /** What deno.json resolves, and Bun would not. */
 const PATHS = {
-  "@a2c-smcp/server/sign-in": ["./server/sign_in/mod.ts"],
+  ...Object.fromEntries(
+    Object.entries(workshop.imports)
+      .filter(([, target]) => target.startsWith("../"))
+      .map(([name, target]) => [name, [target.slice(1)]]),
+  ),
   "@std/assert": ["./links/std-assert/mod.ts"],
   "npm:deno-std@1.4.0/*": ["./node_modules/deno-std/*"],
   "npm:std-semver@1.0.8": ["./node_modules/std-semver"],
@@ -56,9 +63,13 @@ export async function copyTree(isOverFetch: boolean): Promise<Tree> {
   const folder = await Deno.makeTempDir({ prefix: "smcp-bun-" });
   await copy(root, folder);
   await installPackages(folder);
+  const paths = {
+    ...PATHS,
+    ...(isOverFetch && { "@a2c-smcp/server": [`./${LISTENING_SERVER}`] }),
+  };
   await Deno.writeTextFile(
     join(folder, "tsconfig.json"),
-    JSON.stringify({ compilerOptions: { baseUrl: ".", paths: PATHS } }),
+    JSON.stringify({ compilerOptions: { baseUrl: ".", paths } }),
   );
   await Deno.writeTextFile(join(folder, "server/fetch/deno.ts"), ADAPTER);
   if (isOverFetch) {
@@ -140,7 +151,7 @@ async function redirect(folder: string, tree: string): Promise<void> {
       path,
       text.replaceAll(
         /"(\.\.\/)+server\/mod\.ts"/g,
-        JSON.stringify(join(tree, "tests/fetch/listening_server.ts")),
+        JSON.stringify(join(tree, LISTENING_SERVER)),
       ),
     );
   }

@@ -12,6 +12,7 @@ import {
   smcpWorker,
   type SmcpWorkerOptions,
 } from "../../../server/workers/mod.ts";
+import { approvals } from "../../../server/approvals/mod.ts";
 import { signIn } from "../../../server/workers/sign_in.ts";
 import { mcpGateway } from "../../../mcp/mod.ts";
 
@@ -26,6 +27,8 @@ export interface Bindings {
   readonly METRICS?: boolean;
   /** The secret of its sign-in, if it has one. */
   readonly SIGN_IN?: string;
+  /** Whether it has approvals. */
+  readonly APPROVALS?: boolean;
   /** Whether objects lose the registry's messages that a grant has ended, and look around all the time. */
   readonly LOSSY?: boolean;
 }
@@ -44,12 +47,13 @@ interface Namespace {
 }
 
 const made = smcpWorker((
-  { OPTIONS, KEYS, MCP = false, METRICS = false, SIGN_IN }: Env,
+  { OPTIONS, KEYS, MCP = false, METRICS = false, SIGN_IN, APPROVALS }: Env,
 ) => ({
   ...OPTIONS,
   ...(KEYS && { authenticator: apiKeys(KEYS) }),
   ...(MCP && { gateway: mcpGateway() }),
   ...(METRICS && { metrics: createMetrics }),
+  ...(APPROVALS && { approvals: approvals() }),
   ...(SIGN_IN !== undefined && { signIn: signIn({ secret: SIGN_IN }) }),
 }));
 

@@ -113,6 +113,11 @@ const FLAGS: readonly [line: string, Record<string, unknown>][] = [
       publicUrl: "https://a.example",
     },
   ],
+  ["SMCP_APPROVALS=1", { approvals: true }],
+  ["--approvals --approvals-host=A.example", {
+    approvals: true,
+    approvalsHost: "a.example",
+  }],
   ["--trust-proxy", { trustProxy: 1 }],
   ["--trust-proxy --port=1", { trustProxy: 1, port: 1 }],
   ["--hosts=*", { hosts: "*" }],

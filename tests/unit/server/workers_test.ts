@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { approvals } from "../../../server/approvals/mod.ts";
 import { mcpGateway } from "../../../mcp/mod.ts";
 import { resolveOptions } from "../../../server/options.ts";
 import {
@@ -80,6 +81,15 @@ const HOSTILE = [
 ];
 const SIGNED_IN = signedIn();
 const PAGE = { Origin: "https://app.example" };
+const OF_DEVICES = [
+  ...["/approve", "/approve/", "/approve/approve.js"],
+  "/approve/v1/home/laptop",
+];
+const APPROVE_HOST = { Host: "approve.example" };
+const APPROVED = rulesOf({
+  gateway: mcpGateway(),
+  approvals: approvals({ host: "approve.example" }),
+});
 
 /** Targets and their ways, by the names of tests. */
 const WAYS: Readonly<Record<string, readonly Row[]>> = {
@@ -89,6 +99,31 @@ const WAYS: Readonly<Record<string, readonly Row[]>> = {
       [`${HANDSHAKE}&sid=sa-2.xyz`, { front: "sa-2" }],
       // Engine.IO takes the last.
       [`${HANDSHAKE}&sid=sa-0.x&sid=as-2.y`, { front: "as-2" }],
+    ],
+  "requests of devices go to the registry, under their host alone where they have one":
+    [
+      ...all(OF_DEVICES, { object: "registry" }, {
+        rules: rulesOf({ approvals: approvals() }),
+      }),
+      ...all(OF_DEVICES, [404, 404], { rules: rulesOf() }),
+      ...all(OF_DEVICES, [404, 404], { rules: APPROVED }),
+      ...all(OF_DEVICES, { object: "registry" }, {
+        rules: APPROVED,
+        headers: APPROVE_HOST,
+      }),
+      ...all(
+        [
+          "/",
+          "/health",
+          "/ready",
+          HANDSHAKE,
+          "/mcp/home",
+          "/console",
+          LINK_PATH,
+        ],
+        [404, 404],
+        { rules: APPROVED, headers: APPROVE_HOST },
+      ),
     ],
   "hostile ids of sessions are answered as Engine.IO answers unknown ones":
     HOSTILE.map((sid) => [

@@ -130,6 +130,8 @@ Deno.test("service install --print writes and starts nothing, and shows no crede
     ...[...INSTALL, "--print", "--api-key", KEY, "--plain"],
     // A credential, also without http://.
     ...["--proxy", `ada:${KEY}@proxy.example:3128`],
+    // A topic that nobody guesses.
+    ...["--notify-url", `https://ntfy.example/${KEY}`],
   ]);
   assertEquals([...await home.files(), ...await home.calls()], []);
   assertMatch(stdout, /^# Made by smcp-computer service install/);
@@ -138,6 +140,7 @@ Deno.test("service install --print writes and starts nothing, and shows no crede
     `would write ${join(home.path, ENV_FILE)}, readable only by you:
   SMCP_API_KEY=(not shown)
   SMCP_PROXY=(not shown)
+  SMCP_NOTIFY_URL=(not shown)
 would write ${join(home.path, UNIT)}:
 `,
   );

@@ -10,7 +10,6 @@ import { Buffer } from "node:buffer";
 import webPush from "web-push";
 import {
   checkSubscription,
-  encryptPush,
   PushChannel,
   type PushOptions,
   vapidHeader,
@@ -19,33 +18,14 @@ import {
   isPushAddress,
   readPushHost,
 } from "../../../../computer/approvals/wake_addresses.ts";
-import {
-  fromBase64url,
-  randomBytes,
-  utf8,
-} from "../../../../shared/approvals/bytes.ts";
+import { randomBytes } from "../../../../shared/approvals/bytes.ts";
 import type { PushSubscription } from "../../../../shared/approvals/question.ts";
-import { vectorKeys } from "../../../support/approvals/core_flow.ts";
+import { pushExample, RFC_8291 } from "../../../support/approvals/rfc8291.ts";
 import {
   Browser,
   PushService,
 } from "../../../support/approvals/push_service.ts";
 import { captureLog, type LogCapture } from "../../../support/log_capture.ts";
-
-/** RFC 8291, appendix A. */
-const RFC = {
-  plain: "When I grow up, I want to be a watermelon",
-  asPublic:
-    "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8",
-  asPrivate: "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw",
-  uaPublic:
-    "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
-  uaPrivate: "q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94",
-  auth: "BTBZMqHH6r4Tts7J_aSIgg",
-  salt: "DGv6ra1nlYgDCS1FRnbzlw",
-  body:
-    "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN",
-} as const;
 
 const LEFT_MS = 61_900;
 const SENTENCE = "laptop: a tool call waits for your answer";
@@ -73,25 +53,14 @@ async function channelTo(
 }
 
 Deno.test("encryptPush() writes the example of RFC 8291 to the byte", async () => {
-  const body = await encryptPush(
-    utf8(RFC.plain),
-    { p256dh: RFC.uaPublic, auth: RFC.auth },
-    {
-      keys: await vectorKeys(
-        fromBase64url(RFC.asPublic),
-        fromBase64url(RFC.asPrivate),
-      ),
-      salt: fromBase64url(RFC.salt),
-      size: 0,
-    },
-  );
-  assertEquals(Buffer.from(body).toString("base64url"), RFC.body);
+  assertEquals(await pushExample(), RFC_8291.body);
   // The browser of the tests, which decrypts below, agrees with the RFC too.
   const browser = await Browser.make("https://push.example/", {
-    privateKey: Buffer.from(RFC.uaPrivate, "base64url"),
-    auth: Buffer.from(RFC.auth, "base64url"),
+    privateKey: Buffer.from(RFC_8291.uaPrivate, "base64url"),
+    auth: Buffer.from(RFC_8291.auth, "base64url"),
   });
-  assertEquals(browser.decrypt(Buffer.from(body)).toString(), RFC.plain);
+  const body = Buffer.from(RFC_8291.body, "base64url");
+  assertEquals(browser.decrypt(body).toString(), RFC_8291.plain);
 });
 
 Deno.test("a push service gets the message with its headers, verifies the sender, and the browser decrypts it", async () => {
