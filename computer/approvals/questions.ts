@@ -62,6 +62,8 @@ interface Asked {
   until: number;
   /** Takes the answer. */
   readonly take: (answer: Confirmed) => void;
+  /** Whether another call repeats its own. */
+  readonly isRepeatedBy: (request: ConfirmRequest) => boolean;
 }
 
 /** A question that has ended. */
@@ -117,7 +119,14 @@ export class Questions {
         if (question.state === "late") request.late(counted);
         else result.resolve(counted);
       },
+      isRepeatedBy: (other) =>
+        isSameTool(request, other) && isSame(text, other),
     };
+    // One yes for the repetition is enough; another one would let it run twice.
+    for (const late of [...this.#asked.values()]) {
+      const isAgain = late.state === "late" && late.isRepeatedBy(request);
+      if (isAgain) this.#end(late, "asked again");
+    }
     this.#asked.set(hash, question);
     this.watch?.asked(hash, request.leftMs);
     this.#changes.report();
@@ -325,6 +334,11 @@ function toQuestion(request: ConfirmRequest, computer: string): Question {
  */
 const isSame = (text: string, { params }: ConfirmRequest): boolean =>
   isDeepStrictEqual(JSON.parse(text).arguments, params);
+
+/** Returns whether two calls are of one caller and one tool. */
+const isSameTool = (a: ConfirmRequest, b: ConfirmRequest): boolean =>
+  a.agent === b.agent && a.operator === b.operator &&
+  a.server === b.server && a.bundleId === b.bundleId && a.tool === b.tool;
 
 /** Returns how many bytes a text takes within the JSON of a message. */
 const bytesIn = (text: string): number => utf8(JSON.stringify(text)).length;
