@@ -39,6 +39,9 @@ const WORKERD = ["buffer", "crypto", "events", "net", "process", "timers"]
 /** What is in no bundle of a Server that nobody can sign in to. */
 const SIGN_IN = ["~/server/sign_in", "~/shared/net"];
 
+/** What is in no bundle of a Server without approvals. */
+const APPROVALS = ["~/server/approvals"];
+
 const ROWS: readonly Row[] = [
   {
     name: "the Agent",
@@ -66,7 +69,14 @@ const ROWS: readonly Row[] = [
     source: `export { createFetchServer } from "@a2c-smcp/sdk/server/fetch";`,
     platforms: ["workerd"],
     bound: 152_000,
-    without: ["engine.io", "mime-db", "socket.io", "ws", ...SIGN_IN],
+    without: [
+      "engine.io",
+      "mime-db",
+      "socket.io",
+      "ws",
+      ...SIGN_IN,
+      ...APPROVALS,
+    ],
     native: [...WORKERD, "node:worker_threads"],
   },
   {
@@ -74,7 +84,14 @@ const ROWS: readonly Row[] = [
     source: `export { smcpWorker } from "@a2c-smcp/sdk/server/workers";`,
     platforms: ["workerd"],
     bound: 169_000,
-    without: ["engine.io", "mime-db", "socket.io", "ws", ...SIGN_IN],
+    without: [
+      "engine.io",
+      "mime-db",
+      "socket.io",
+      "ws",
+      ...SIGN_IN,
+      ...APPROVALS,
+    ],
     native: WORKERD,
   },
   {
@@ -83,8 +100,24 @@ const ROWS: readonly Row[] = [
       export { signIn } from "@a2c-smcp/sdk/server/workers/sign-in";`,
     platforms: ["workerd"],
     bound: 169_000 + 18_500,
-    without: ["engine.io", "mime-db", "oauth4webapi", "socket.io", "ws"],
+    without: [
+      "engine.io",
+      "mime-db",
+      "oauth4webapi",
+      "socket.io",
+      "ws",
+      ...APPROVALS,
+    ],
     native: [...WORKERD, "node:dns/promises", "node:https", "node:tls"],
+  },
+  {
+    name: "the Server in Workers, with approvals",
+    source: `export { smcpWorker } from "@a2c-smcp/sdk/server/workers";
+      export { approvals } from "@a2c-smcp/sdk/server/approvals";`,
+    platforms: ["workerd"],
+    bound: 169_000 + 30_000,
+    without: ["engine.io", "mime-db", "socket.io", "ws", ...SIGN_IN],
+    native: WORKERD,
   },
 ];
 
