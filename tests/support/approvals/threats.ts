@@ -89,8 +89,8 @@ export const THREATS: readonly Threat[] = [
   ),
   stopped("an MCP server: changes a tool while its question is open, or after"),
   open(
-    "an MCP server: does something else than its definition says",
-    "an MCP server can do something else than its definition says",
+    "an MCP server: does something else than its definition promises",
+    "an MCP server can do something else than its definition promises",
   ),
   stopped("a page or device: an address that the Computer should post to"),
   stopped(
