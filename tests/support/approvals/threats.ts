@@ -2,7 +2,7 @@
 export interface Threat {
   /** In some words. */
   readonly name: string;
-  /** Whether it is stopped: tests of such a one have its number, as in `threat 13: …` or `approvals #13: …`. */
+  /** Whether it is stopped: tests of such a one have its number, as in `threat 13: …`. */
   readonly stopped: boolean;
   /** What of it is not, in the words of docs/security.md. */
   readonly open?: string;
