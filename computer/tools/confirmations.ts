@@ -169,6 +169,11 @@ export class Confirmations {
     this.#version = undefined;
   }
 
+  /** Asks there where nobody could be asked before. */
+  askWith(confirm: Confirm): void {
+    this.#confirm ??= confirm;
+  }
+
   /** Finds the rule that decides on a call. */
   judge(pending: CallToJudge): Judgement {
     const { target: { server, tool } } = pending;
