@@ -111,6 +111,12 @@ Deno.test("protocol §13: the shell takes a name or an id, completes both, and r
   const { computer } = pc;
   const context: ShellContext = {
     computer,
+    control: new ControlledComputer({
+      computer,
+      devices: new PersonsDevices("/nonexistent/keys.json", () => "pc"),
+      office: undefined,
+    }),
+    note: () => {},
     look: () => ({ columns: 200, colour: false }),
     calls: [],
   };
