@@ -4,6 +4,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { ControlledComputer } from "../../../computer/cli/control/controlled.ts";
+import { PersonsDevices } from "../../../computer/cli/control/persons_devices.ts";
 import type { ShellContext } from "../../../computer/cli/shell/command.ts";
 import {
   completeShell,
