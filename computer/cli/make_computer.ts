@@ -93,11 +93,10 @@ export function makeComputer(
 ): SmcpComputer {
   const terminal = person(view);
   const here = page ? askOnPage(page.questions, terminal) : terminal;
-  const confirm = here
+  const asked = here
     ? firstAnswer(here.confirm, devices.confirm)
-    : devices.isKept
-    ? devices.confirm
-    : undefined;
+    : devices.confirm;
+  const canAsk = () => here !== undefined || devices.isKept;
   const computer = new SmcpComputer({
     ...flags.connection
       ? { connection: flags.connection, name: flags.name }
@@ -111,11 +110,12 @@ export function makeComputer(
     uploads: { maxBytes: flags.maxUpload },
     blobStore: { maxBytes: flags.blobStore },
     ...here,
-    ...(confirm && { confirm }),
+    ...(canAsk() && { confirm: asked }),
     permissions: devices.permissions,
     ...(flags.refuseOperators && { refuseOperators: true }),
     ...(flags.yes && {
-      confirm: (request) => {
+      confirm: (request, signal) => {
+        if (request.every && canAsk()) return asked(request, signal);
         const answer = answerOfYes(request);
         const said = answer === "once" ? "allowed" : "not allowed";
         view().note(

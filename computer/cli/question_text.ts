@@ -9,7 +9,11 @@
 import type { AskedInput } from "../config/input_store.ts";
 import { plain, shorten, textWidth } from "../../cli/terminal_text.ts";
 import { nameText, quoted } from "../../shared/shown_text.ts";
-import type { ConfirmAnswer, ConfirmRequest } from "../tools/confirmations.ts";
+import type {
+  ConfirmAnswer,
+  ConfirmRequest,
+  FileNow,
+} from "../tools/confirm.ts";
 import type { ElicitRequest } from "../tools/elicitations.ts";
 import type { Field } from "../tools/form.ts";
 import {
@@ -102,6 +106,7 @@ export function describeCall(request: ConfirmRequest): QuestionText {
       ...serverFacts(server, bundleId),
       ours("Arguments", none),
       ...facts,
+      ...request.diff === undefined ? [] : [fileFact(request.diff)],
       ...request.rule.id === "default" ? [] : [
         ours("Asked because of", `${request.rule.id}: ${request.rule.text}`),
       ],
@@ -113,6 +118,16 @@ export function describeCall(request: ConfirmRequest): QuestionText {
     ...(excess !== undefined && { excess: `the arguments are ${excess}` }),
   };
 }
+
+/** Shows what a file has before the call, which the argument is to replace. */
+const fileFact = ({ of, before }: FileNow): Fact => ({
+  name: `The file that ${nameText(of)} is for has now`,
+  depth: 0,
+  text: before === undefined
+    ? "nothing: it does not exist"
+    : quoted(before, true),
+  length: before?.length ?? 0,
+});
 
 /** Names the tool and its caller in one line. */
 const describeSubject = (request: ConfirmRequest): string =>

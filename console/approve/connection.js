@@ -165,7 +165,10 @@ export class Connection {
         waitMs = 0;
         if (signal.aborted) return;
         if (this.#waiting.signal.aborted) continue; // hidden, or for an answer
-        this.state = error instanceof RefusedError ? "refused" : "lost";
+        // The Server does not pass on what a removed device sends.
+        this.state = error instanceof RefusedError || this.state === "refused"
+          ? "refused"
+          : "lost";
         this.#changed();
         await pause(retryMs, signal);
         retryMs = Math.min(2 * retryMs, MAX_RETRY_MS);

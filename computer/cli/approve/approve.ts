@@ -61,6 +61,8 @@ export async function approve(
     if (pairings.length === 0) throw new Error(HOW_TO_PAIR);
     const desk = {
       confirm: questions.confirm,
+      askReason: async (signal: AbortSignal) =>
+        String(await questions.askInput(WHY_NOT, signal) ?? ""),
       note: (text: string) => view.note(text),
     };
     print("Waits for questions; Ctrl-C ends, and answers nothing");
@@ -77,6 +79,13 @@ export async function approve(
     end.abort();
   }
 }
+
+/** Asked after a no. */
+const WHY_NOT = {
+  type: "promptString",
+  id: "reason",
+  description: "Why not? The model reads it; Enter alone gives no reason",
+} as const;
 
 const HOW_TO_PAIR =
   "run `smcp-computer pair` where the Computer runs, and then here: smcp-computer approve 'LINK'";

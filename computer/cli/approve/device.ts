@@ -27,6 +27,8 @@ import { nearestOption, toRequest } from "./asked_question.ts";
 export interface DeviceDesk {
   /** Asks at the terminal. */
   readonly confirm: Confirm;
+  /** Asks why not; an empty text is no reason. */
+  askReason(signal: AbortSignal): Promise<string>;
   /** Prints a line. */
   note(text: string): void;
 }
@@ -106,10 +108,9 @@ export class Device {
       this.#open.delete(hash);
       if (this.#answered.delete(hash)) continue;
       const end = ended.find((each) => each.hash === hash);
-      const why = end === undefined
-        ? "withdrawn"
-        : `ended: ${end.by} (${end.answer})`;
-      this.#note(`a question was ${why}`);
+      const why = end?.by ?? "withdrawn";
+      const answer = end?.by.startsWith("answered") ? ` (${end.answer})` : "";
+      this.#note(`a question has ended: ${why}${answer}`);
       withdrawn.abort(why);
     }
     for (const question of questions) {
@@ -141,10 +142,12 @@ export class Device {
         );
         if (signal.aborted) return;
         const option = nearestOption(request, confirmed);
-        const reason = confirmed.reason?.slice(0, LIMITS.reason);
+        const isNo = option === "no" || option === "mute";
+        const reason = isNo ? await this.#desk.askReason(signal) : "";
+        if (signal.aborted) return;
         const isDone = await this.#answer(asked.hash, {
           option,
-          ...(reason && { reason }),
+          ...(reason !== "" && { reason: reason.slice(0, LIMITS.reason) }),
         });
         if (isDone) return;
       }

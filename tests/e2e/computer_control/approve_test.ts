@@ -70,9 +70,9 @@ onTerminal(
     const second = ask(relay, { path: "/srv/b" });
     await terminal.until(/"\/srv\/b"[^]*\(n\)[^]*Enter/);
     await terminal.type("n");
-    const no = await second;
-    assertEquals(Object(no).answer, "no");
-    assertEquals(Object(no).by, by);
+    await terminal.until(/◆ +Why not\?/);
+    await terminal.type("ask me tomorrow\r");
+    assertEquals(await second, { answer: "no", by, reason: "ask me tomorrow" });
   },
 );
 
@@ -88,7 +88,7 @@ onTerminal(
     void ask(relay, { path: "/srv/c" }, elsewhere.signal);
     await terminal.until(/"\/srv\/c"/);
     elsewhere.abort("answered at the terminal");
-    await terminal.until("pc: a question was ended: ");
+    await terminal.until("pc: a question has ended: answered at the terminal");
     const { all } = terminal.screen();
     assert(!all.includes('"/srv/c"'), all);
     await terminal.type("\x03");
@@ -115,8 +115,10 @@ onTerminal(
     await again.type("y");
     assertEquals(Object(await answer).answer, "once");
     await relay.approvals.remove(hostname());
-    await again.until("pc: refuses this program, which was removed there");
-    assertEquals(await assertRestored(again), 1);
+    // Its open poll is refused; between two of them its token is unknown.
+    await again.until(/pc: (refuses this program|not connected)/);
+    await again.type("\x03").catch(() => {});
+    await again.end;
     const args = ["approve", "--approve-keys", keys, "--forget", "pc"];
     const forgot = await runMain("computer", args);
     assertEquals(forgot.code, 0, forgot.stderr);
