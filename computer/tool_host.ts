@@ -191,6 +191,16 @@ export class ToolHost implements AsyncDisposable {
       resolver: undefined,
       office: undefined,
     };
+    this.#announce(changed, configChanged);
+  }
+
+  /** Announces changes of the MCP servers, to the office and to listeners. */
+  #announce(
+    changed: (...what: ServerEvent[]) => void,
+    configChanged: () => void,
+  ): void {
+    const { events, hosting: { host } } = this.#parts;
+    const office = () => this.#parts.office;
     const starting = new Set<string>();
     host.on("serverState", (status) => {
       if (status.state === "starting") starting.add(status.bundleId);
@@ -256,8 +266,13 @@ export class ToolHost implements AsyncDisposable {
    * MCP server runs.
    */
   async start(): Promise<void> {
-    const { hosting, blobs, skills } = this.#parts;
-    await Promise.all([hosting.start(), blobs.start(), skills.start()]);
+    const { hosting, blobs, skills, calls } = this.#parts;
+    await Promise.all([
+      hosting.start(),
+      blobs.start(),
+      skills.start(),
+      calls.confirmations.ready(),
+    ]);
   }
 
   /** Lists the tools that can be called right now. */

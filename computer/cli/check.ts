@@ -35,7 +35,7 @@ import { LiveBlock, paint, plainView, type View } from "./screen.ts";
 import type { ServerStatus } from "../host/server_status.ts";
 
 /** The flags of `check`. */
-interface CheckFlags extends HostFlags {
+export interface CheckFlags extends HostFlags {
   /** The configuration file. */
   config: string;
   /** The version that tools are named for. */
@@ -86,7 +86,7 @@ export async function check(flags: CheckFlags): Promise<void> {
 }
 
 /** Makes the host of a check, in which each MCP server is started once. */
-function hostFor(
+export function hostFor(
   flags: CheckFlags,
   config: ComputerConfig,
   view: View,

@@ -5,7 +5,7 @@ import { addCompletion } from "../../cli/completion.ts";
 import { isVariableName } from "../../cli/env_file.ts";
 import { addHelp } from "../../cli/flags.ts";
 import { commandHint } from "../../cli/own_command.ts";
-import { reporting, runCommand } from "../../cli/run.ts";
+import { reporting, runCommand, UsageError } from "../../cli/run.ts";
 import { addServerFlags, connectionOptions } from "../../cli/server_flags.ts";
 import { addService } from "../../cli/service/command.ts";
 import type { ServiceRole } from "../../cli/service/install.ts";
@@ -96,17 +96,32 @@ function addCheck(program: Command): void {
     "check",
     "Start each MCP server once; list what it offers, and problems",
     "check --config computer.json",
+    `check --config computer.json --call read_file --params '{"path": "/srv/a"}'`,
   );
   addOptions(
     command,
     ...hostFlags(),
+    option("--call <tool>", "say which rule decides on a call of this tool"),
+    option("--params <json>", "with --call: the arguments; default: {}"),
+    option("--agent <name>", 'with --call: who calls; default: "agent"'),
     new Option(
       "--protocol <version>",
       "the version of A2C-SMCP that tools are named for; auto: 0.2",
     ).choices(["auto", ...CLIENT_PROTOCOLS]).default("auto")
       .env("SMCP_CLIENT_PROTOCOL"),
     option("--json", "print JSON"),
-  ).action(async (flags) => (await import("./check.ts")).check(flags));
+  ).action(async (flags) => {
+    const { call, params, agent } = flags;
+    if (call !== undefined) {
+      return (await import("./rules/check_call.ts")).checkCall(flags);
+    }
+    if ((params ?? agent) !== undefined) {
+      throw new UsageError(
+        "--params and --agent are for one call; name its tool with --call",
+      );
+    }
+    return (await import("./check.ts")).check(flags);
+  });
 }
 
 function addSignIns(program: Command): void {
@@ -222,7 +237,7 @@ const computerService: ServiceRole<RunFlags> = {
           `input "${id}" has no value, and a service has no terminal to ask for it; install again with --input ${id}=VALUE`
         ),
         ...(flags.yes || hasPage ? [] : [
-          "a service has no terminal, so it refuses tools that need confirmation; set auto_apply in the configuration, or install again with --yes or --ui",
+          "a service has no terminal, so it refuses tools that need confirmation; set auto_apply in the configuration, pair a device (smcp-computer pair), or install again with --yes or --ui",
         ]),
       ],
     };

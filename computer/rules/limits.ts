@@ -55,15 +55,13 @@ export class QuestionLimits {
       : `${this.#open.length} questions are open already; wait for their answers`;
   }
 
-  /** Counts a question as open until the end of the scope. */
-  open(call: AskedCall): Disposable {
+  /** Counts a question as open; returns the function that ends it. */
+  open(call: AskedCall): () => void {
     const caller = callerOf(call);
     this.#open.push(caller);
-    return {
-      [Symbol.dispose]: () => {
-        const at = this.#open.indexOf(caller);
-        if (at >= 0) this.#open.splice(at, 1);
-      },
+    return () => {
+      const at = this.#open.indexOf(caller);
+      if (at >= 0) this.#open.splice(at, 1);
     };
   }
 

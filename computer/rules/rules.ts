@@ -101,7 +101,9 @@ export const shownRule = (rule: Rule, at: number): ShownRule => ({
 
 function ruleText(rule: Rule): string {
   const { then, agent, server, tool, when, every, reason, file } = rule;
-  const verb = then === "ask" ? every ? "ask about every" : "ask about" : then;
+  const verb = then === "ask"
+    ? every ? "ask every time about" : "ask about"
+    : then;
   const conditions = Object.entries(when ?? {}).map(([name, each]) =>
     `${JSON.stringify(name)} ${conditionsText(each)}`
   );

@@ -5,7 +5,7 @@
  * @module
  */
 import { effectiveToolMeta } from "../host/tool_table.ts";
-import { type NamedTool, namesOfTool } from "../host/tool_naming.ts";
+import { namesOfTool } from "../host/tool_naming.ts";
 import type { ServerConfig } from "../config/config.ts";
 import { callerOf, QuestionLimits } from "../rules/limits.ts";
 import {
@@ -15,16 +15,17 @@ import {
   type PermissionStore,
   Tickets,
 } from "../rules/permissions.ts";
+import { whyNot } from "../rules/explain.ts";
 import {
   autoApplyRule,
   DEFAULT_RULE,
   firstMatch,
+  type JudgedCall,
   type Rule,
   type ShownRule,
   shownRule,
   shownRules,
 } from "../rules/rules.ts";
-import type { Refusal } from "./call_failure.ts";
 import {
   configurationHash,
   definitionHash,
@@ -39,11 +40,19 @@ import {
   type ConfirmRequest,
   toConfirmed,
 } from "./confirm.ts";
+import {
+  cannotAsk,
+  type ConfirmDecision,
+  denied,
+  type PendingCall,
+  refuse,
+  toolPhrase,
+} from "./decision.ts";
+import type { CallWaits } from "./call_waits.ts";
 import { readFileNow } from "./file_now.ts";
 import { log } from "../util/log.ts";
 import { SteadyClock } from "../util/steady_clock.ts";
 import { reasonOf } from "../util/values.ts";
-import { ErrorCode, type Waiting } from "../../protocol/mod.ts";
 import { waitedMeta } from "../../protocol/payloads/tool_result.ts";
 import { LIMITS } from "../../shared/approvals/question.ts";
 import { onAbort } from "../../shared/async.ts";
@@ -55,20 +64,6 @@ export type {
   Confirmed,
   ConfirmRequest,
 } from "./confirm.ts";
-
-/** A call to decide on. */
-export interface PendingCall {
-  /** The MCP server and the tool. */
-  readonly target: NamedTool;
-  /** The name that the caller used. */
-  readonly name: string;
-  readonly agent: string;
-  /** The operator of the Server, where one calls. */
-  readonly operator?: string;
-  readonly params: Record<string, unknown>;
-  /** How the MCP server introduced itself. */
-  readonly introduction: string | undefined;
-}
 
 /** The circumstances of a decision. */
 interface CallContext {
@@ -97,11 +92,6 @@ export interface ConfirmationsOptions {
   /** Milliseconds since 1970, never less than before; for tests. */
   readonly now?: () => number;
 }
-
-/** What becomes of a call: a run, after a question with the hash of the definition that was shown; or a refusal. */
-export type ConfirmDecision =
-  | { readonly kind: "run"; readonly definition?: string }
-  | { readonly kind: "refuse" } & Refusal;
 
 const RUN: ConfirmDecision = { kind: "run" };
 
@@ -180,19 +170,10 @@ export class Confirmations {
   }
 
   /** Finds the rule that decides on a call. */
-  judge(
-    { target: { server, tool }, name, agent, params }: Omit<
-      PendingCall,
-      "operator" | "introduction"
-    >,
-  ): Judgement {
+  judge(pending: CallToJudge): Judgement {
+    const { target: { server, tool } } = pending;
     const rules = this.#rules;
-    const at = rules.length === 0 ? -1 : firstMatch(rules, {
-      agent,
-      servers: [server.name, server.bundleId],
-      tools: [...namesOfTool(server, tool.name), name],
-      params,
-    });
+    const at = rules.length === 0 ? -1 : firstMatch(rules, judgedCall(pending));
     const written = rules[at];
     if (written) return { rule: shownRule(written, at), written };
     const { auto_apply } = effectiveToolMeta(server.config, tool.name);
@@ -204,6 +185,18 @@ export class Confirmations {
   /** Asks there where nobody could be asked before. */
   askWith(confirm: Confirm): void {
     this.#confirm ??= confirm;
+  }
+
+  /** Lists the rules of the configuration before the one that decides on a call, and why they do not. */
+  passed(
+    pending: CallToJudge,
+  ): { readonly id: string; readonly why: string }[] {
+    const call = judgedCall(pending);
+    const at = firstMatch(this.#rules, call);
+    return this.#rules.slice(0, at < 0 ? undefined : at).map((rule, i) => ({
+      id: `rules.${i}`,
+      why: whyNot(rule, call) ?? "",
+    }));
   }
 
   /**
@@ -242,10 +235,28 @@ export class Confirmations {
   async #question(
     pending: PendingCall,
     call: AskedCall,
+    judgement: Judgement,
+    context: CallContext,
+  ): Promise<ConfirmDecision> {
+    const close = this.#limits.open(call);
+    try {
+      return await this.#openQuestion(
+        pending,
+        call,
+        judgement,
+        context,
+      );
+    } finally {
+      close();
+    }
+  }
+
+  async #openQuestion(
+    pending: PendingCall,
+    call: AskedCall,
     { rule, written }: Judgement,
     context: CallContext,
   ): Promise<ConfirmDecision> {
-    using _open = this.#limits.open(call);
     const diff = written?.file && await readFileNow(written.file, call.params);
     if (context.signal.aborted) return this.#refused(pending, {});
     const request = this.#request(pending, call, rule, context);
@@ -451,6 +462,18 @@ export class Confirmations {
   }
 }
 
+/** What of a call rules judge. */
+type CallToJudge = Omit<PendingCall, "operator" | "introduction">;
+
+const judgedCall = (
+  { target: { server, tool }, name, agent, params }: CallToJudge,
+): JudgedCall => ({
+  agent,
+  servers: [server.name, server.bundleId],
+  tools: [...namesOfTool(server, tool.name), name],
+  params,
+});
+
 /** Returns what identifies a call for permissions, tickets and limits. */
 const askedCall = (
   { target: { server, tool }, agent, operator, params, introduction }:
@@ -473,104 +496,3 @@ const offered = (
   answer: ConfirmAnswer,
 ): ConfirmAnswer =>
   answer === "no" || options.some(({ id }) => id === answer) ? answer : "once";
-
-const refuse = (
-  text: string,
-  fields?: Refusal["fields"],
-): ConfirmDecision => ({
-  kind: "refuse",
-  code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
-  text,
-  ...(fields && { fields }),
-});
-
-const toolPhrase = ({ name, target }: PendingCall): string =>
-  `tool "${name}" of MCP server "${target.server.name}"`;
-
-const denied = (
-  pending: PendingCall,
-  { id }: ShownRule,
-  written: Rule | undefined,
-): string =>
-  `The call of ${
-    toolPhrase(pending)
-  } is denied by the Computer's configuration (${id})` +
-  (written?.reason === undefined ? "" : `: ${JSON.stringify(written.reason)}`);
-
-const cannotAsk = (pending: PendingCall, { id, every }: ShownRule): string => {
-  const tool = toolPhrase(pending);
-  const phrase = tool.charAt(0).toUpperCase() + tool.slice(1);
-  const remedy = every
-    ? "start the Computer on a terminal, or with its page"
-    : id === DEFAULT_RULE.id
-    ? "set auto_apply to true for it in tool_meta, or start the Computer with --yes or on a terminal"
-    : "change that rule, or start the Computer with --yes or on a terminal";
-  const why = id === DEFAULT_RULE.id ? "" : ` (${id})`;
-  return `${phrase} requires confirmation${why}, and this Computer cannot ask a person; ${remedy}`;
-};
-
-// ------------------------------------------------------------------ waiting
-
-/** A program that decides in place of a person takes less: nothing is reported of it. */
-const GRACE_MS = 50;
-
-/** Reports that one call waits for a person, and that it goes on. */
-export class CallWaits {
-  readonly #report: (waiting: Waiting | null) => void;
-  readonly #open: Waiting[] = [];
-  readonly #time: CallTime;
-  #reported: Waiting | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #isEnded = false;
-
-  /** @param time of the call, which stands still while a person is asked to confirm it */
-  constructor(report: (waiting: Waiting | null) => void, time: CallTime) {
-    this.#report = report;
-    this.#time = time;
-  }
-
-  /** How long an answer after the timeout counts for the same call, repeated; 0 for not at all. */
-  lateMs = 0;
-
-  /** The reason why the call waits now. */
-  get current(): Waiting | undefined {
-    return this.#open[0];
-  }
-
-  /** Counts as waiting until the work is done; nothing waits for what is done at once. */
-  async during<T>(waiting: Waiting, work: () => T | Promise<T>): Promise<T> {
-    const result = work();
-    if (!(result instanceof Promise)) return result;
-    this.#open.push(waiting);
-    this.#changed();
-    try {
-      return await result;
-    } finally {
-      this.#open.splice(this.#open.indexOf(waiting), 1);
-      this.#changed();
-    }
-  }
-
-  /** Reports nothing more. */
-  end(): void {
-    this.#isEnded = true;
-    clearTimeout(this.#timer);
-  }
-
-  #changed(): void {
-    if (this.#isEnded) return;
-    const { current } = this;
-    this.#time.confirms(current === "confirmation");
-    if (current === undefined || current === this.#reported) this.#send();
-    else this.#timer ??= setTimeout(() => this.#send(), GRACE_MS);
-  }
-
-  #send(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const { current } = this;
-    if (current === this.#reported) return;
-    this.#reported = current;
-    this.#report(current ?? null);
-  }
-}

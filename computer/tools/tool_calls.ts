@@ -24,8 +24,9 @@ import { CallTime, timesOf } from "../../shared/call_time.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
 import type { BlobStore } from "../blobs/store.ts";
 import type { McpHost } from "../host/host.ts";
+import type { HostedServer } from "../host/hosted_server.ts";
 import { SessionForgottenError } from "../host/mcp/errors.ts";
-import type { AnswerQuestion, McpTool } from "../host/mcp/mcp_connection.ts";
+import type { AnswerQuestion } from "../host/mcp/mcp_connection.ts";
 import type { NamedTool } from "../host/tool_naming.ts";
 import { log } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
@@ -33,11 +34,8 @@ import { reasonOf } from "../util/values.ts";
 import { transformResult } from "../util/vrl.ts";
 import { callFailure, refused } from "./call_failure.ts";
 import { definitionHash } from "./asked_call.ts";
-import {
-  CallWaits,
-  Confirmations,
-  type ConfirmationsOptions,
-} from "./confirmations.ts";
+import { CallWaits } from "./call_waits.ts";
+import { Confirmations, type ConfirmationsOptions } from "./confirmations.ts";
 import {
   type AskedRequest,
   type Dialogue,
@@ -289,8 +287,9 @@ export class ToolCalls {
       };
     };
     const now = performance.now();
+    time.begin();
     const deadline: Deadline & { due: number } = {
-      due: now + time.leftMs,
+      due: now + time.limitMs,
       expire: () => {
         const silent = hideSecrets(silence.explain());
         const result = timeoutResult(time.limitMs / 1000, wait(), silent);
@@ -322,11 +321,6 @@ export class ToolCalls {
     const { server: view, tool: { name: tool } } = target;
     const { request: { tool_name: name, params }, signal, onProgress } = call;
     const { name: server, bundleId, config } = view;
-    const asking = {
-      server,
-      ...(bundleId !== server && { bundleId }),
-      ...call.caller,
-    };
     const { introduction } = this.#host.server(bundleId)?.connection ?? {};
     const decision = await this.confirmations.decide({
       target,
@@ -341,25 +335,13 @@ export class ToolCalls {
     try {
       signal.throwIfAborted();
       const now = this.#host.server(bundleId);
-      // The decision was about that configuration: a new one may be another program, or forbid the tool.
-      if (now?.seen !== config) {
-        return failed(
-          `Tool "${name}" did not run: MCP server "${server}" was replaced or removed before it could`,
-        );
-      }
-      if (isOtherTool(now.view.tools, tool, decision.definition)) {
-        return failed(
-          `Tool "${name}" did not run: MCP server "${server}" changed it while its call was confirmed; call it again`,
-        );
+      const change = changedMeanwhile(target, now, decision.definition);
+      if (now === undefined || change !== undefined) {
+        return failed(`Tool "${name}" did not run: ${change}`);
       }
       const { connection } = now;
       if (!connection) return failure();
-      const answer: AnswerQuestion = call.answer ??
-        ((question, context) => {
-          const by = { ...asking, tool: name };
-          const ask = () => this.elicitations.ask(by, question, context);
-          return call.waits.during("answer", ask);
-        });
+      const answer = call.answer ?? this.#asksHere(target, call);
       call.silence.explain = connection.watchOutput();
       const { _meta: meta } = call.request;
       const options = { signal, onProgress, answer, meta };
@@ -387,18 +369,44 @@ export class ToolCalls {
       return failure(error);
     }
   }
+
+  /** Lets the person at this Computer answer what an MCP server asks during a call. */
+  #asksHere(
+    { server: { name: server, bundleId } }: NamedTool,
+    { caller, request, waits }: RunningCall,
+  ): AnswerQuestion {
+    const by = {
+      server,
+      ...(bundleId !== server && { bundleId }),
+      ...caller,
+      tool: request.tool_name,
+    };
+    return (question, context) =>
+      waits.during(
+        "answer",
+        () => this.elicitations.ask(by, question, context),
+      );
+  }
 }
 
-/** Returns whether a tool is not any more what the person was asked about. */
-const isOtherTool = (
-  tools: readonly McpTool[],
-  name: string,
+/**
+ * Returns why a tool must not run that was decided on: a new configuration may be another program, or forbid
+ * the tool; and a person was asked about its definition.
+ */
+function changedMeanwhile(
+  { server: { name, config }, tool }: NamedTool,
+  now: Pick<HostedServer, "seen" | "view"> | undefined,
   definition: string | undefined,
-): boolean => {
-  if (definition === undefined) return false;
-  const tool = tools.find((each) => each.name === name);
-  return tool === undefined || definitionHash(tool) !== definition;
-};
+): string | undefined {
+  if (now?.seen !== config) {
+    return `MCP server "${name}" was replaced or removed before it could`;
+  }
+  if (definition === undefined) return undefined;
+  const listed = now.view.tools.find((each) => each.name === tool.name);
+  return listed !== undefined && definitionHash(listed) === definition
+    ? undefined
+    : `MCP server "${name}" changed it while its call was confirmed; call it again`;
+}
 
 /** A call without what answers its questions is the same call. */
 const askedRequest = (request: ToolCallReq): AskedRequest => {

@@ -23,7 +23,7 @@ const MAX_RETRY_MS = 15_000;
 const FIRST_RETRY_MS = 500;
 const TRIES = 3;
 
-/** Where the Server is, if the document says it: a folder on another host does. */
+/** Where the Server is, if the document names it: that of a folder does. */
 export const SERVER = document.querySelector("meta[name=server]")
   ?.getAttribute("content") ?? undefined;
 
@@ -165,7 +165,10 @@ export class Connection {
         waitMs = 0;
         if (signal.aborted) return;
         if (this.#waiting.signal.aborted) continue; // hidden, or for an answer
-        this.state = error instanceof RefusedError ? "refused" : "lost";
+        // The Server does not pass on what a removed device sends.
+        this.state = error instanceof RefusedError || this.state === "refused"
+          ? "refused"
+          : "lost";
         this.#changed();
         await pause(retryMs, signal);
         retryMs = Math.min(2 * retryMs, MAX_RETRY_MS);
@@ -193,7 +196,7 @@ export class Connection {
    * Delivers an answer, if need be again with fresh news.
    *
    * @param {{ hash: string, option: OptionId, reason?: string }} answer
-   * @returns {Promise<string | undefined>} what the Computer says of it; undefined if it was not delivered
+   * @returns {Promise<string | undefined>} its reply; undefined if it was not delivered
    */
   async answer(answer) {
     const { signal } = this.#closing;

@@ -187,7 +187,12 @@ const shortLine = (line) =>
 /** @param {DiffLine | number} line */
 function lineNode(line) {
   if (typeof line === "number") {
-    return h("span.cut", `${count.format(line)} lines stay as they are`);
+    return h(
+      "span.cut",
+      line === 1
+        ? "1 line stays as it is"
+        : `${count.format(line)} lines stay as they are`,
+    );
   }
   const [kind, text] = line;
   const name = kind === "+" ? "ins" : kind === "-" ? "del" : "span.same";

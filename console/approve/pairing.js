@@ -7,7 +7,7 @@
 /** @import { PairingLink } from "../../shared/approvals/pairing.ts" */
 import { button, fill, h } from "../page/kit/element.js";
 import { beginPairing, RefusedError } from "../../shared/approvals/device.ts";
-import { readLink } from "../../shared/approvals/pairing.ts";
+import { linkText, readLink } from "../../shared/approvals/pairing.ts";
 import { LIMITS } from "../../shared/approvals/question.ts";
 import { pause, sender, SERVER } from "./connection.js";
 import { keep } from "./store.js";
@@ -34,6 +34,19 @@ const installHint = () =>
     "p.warning",
     "On an iPhone first put this page on the Home Screen (Share, Add to Home Screen), open it there, and paste the link: Safari keeps nothing for long, and cannot wake you.",
   );
+
+/**
+ * Makes the button that copies a link, which the address has no more.
+ *
+ * @param {PairingLink} link
+ */
+function copyButton(link) {
+  const copy = button("Copy the link", async () => {
+    await navigator.clipboard.writeText(linkText(location.href, link));
+    fill(copy, "Copied");
+  });
+  return copy;
+}
 
 /**
  * Makes the field into which a link is pasted.
@@ -118,8 +131,9 @@ export async function pair(root, link) {
  * @param {PairingLink} link
  * @returns {Promise<string | undefined>} the device's name
  */
-const asked = (root, { computer, office, url }) =>
+const asked = (root, link) =>
   new Promise((resolve) => {
+    const { computer, office, url } = link;
     const input = h("input", {
       id: "label",
       value: deviceName(),
@@ -140,6 +154,7 @@ const asked = (root, { computer, office, url }) =>
         h("dd", h("bdi", url)),
       ]),
       installHint(),
+      isSafariPage && copyButton(link),
       h(
         "form",
         {
@@ -173,7 +188,7 @@ async function digitsTyped(root, { digits, paired }) {
       { "aria-label": [...digits].join(" "), role: "img" },
       `${digits.slice(0, 3)} ${digits.slice(3)}`,
     ),
-    h("p", "Nobody else needs it: no support, no chat, no Agent."),
+    h("p", "No one else needs it: no support, no chat, no Agent."),
     state,
     button("Cancel", () => cancelled.abort()),
   );

@@ -117,18 +117,7 @@ export class QuestionView {
         () => this.#tapYes(answer),
       );
     }
-    const others = question.options
-      .filter(({ id }) => id !== "once" && id !== "no")
-      .filter(({ id }) => isWhole || id === "mute")
-      .map(({ id, text, covers }) => {
-        const needsAll = id !== "mute";
-        const button = this.#guard.button("other", text, () => {
-          if (!needsAll || this.#isSeen) answer(id);
-          else this.#showMore();
-        });
-        const option = h("div.option", button, covers && h("p.dim", covers));
-        return { needsAll, option };
-      });
+    const others = this.#others(question, answer);
     this.#permissions = others.filter(({ needsAll }) => needsAll);
     this.elements = [
       h("p.dim", `${connection.name} asks · `, this.#left, this.#more),
@@ -154,6 +143,27 @@ export class QuestionView {
     this.#update();
     this.#showLeft();
     this.#guard.hold();
+  }
+
+  /**
+   * Makes the buttons of permissions, and of further refusals.
+   *
+   * @param {Question} question
+   * @param {(option: OptionId) => void} answer
+   */
+  #others(question, answer) {
+    return question.options
+      .filter(({ id }) => id !== "once" && id !== "no")
+      .filter(({ id }) => question.omitted === undefined || id === "mute")
+      .map(({ id, text, covers }) => {
+        const needsAll = id !== "mute";
+        const button = this.#guard.button("other", text, () => {
+          if (!needsAll || this.#isSeen) answer(id);
+          else this.#showMore();
+        });
+        const option = h("div.option", button, covers && h("p.dim", covers));
+        return { needsAll, option };
+      });
   }
 
   /**
@@ -272,7 +282,7 @@ function heading({ tool, alias, caller, server, bundle, rule }) {
       ...row(
         isOperator ? "Operator" : "Agent",
         name(caller.name),
-        h("span.dim", " (as the Server says)"),
+        h("span.dim", " (as the Server names it)"),
       ),
       ...row(
         "MCP server",

@@ -258,7 +258,7 @@ class Passing implements Deadline {
 const bytesIn = (text: string): number =>
   Math.floor(text.replace(/=+$/, "").length * 3 / 4);
 
-/** Checks what a Computer answers; an error of its own says nothing to a device. */
+/** Checks what a Computer answers; an error of its own is none of a device's. */
 function checked(answer: Payload | undefined): Payload {
   const isFine = answer?.isObject === true &&
     excessOf(DEVICE_BOUNDS.answer, answer) === undefined;

@@ -79,7 +79,7 @@ interface DeviceRequest {
   readonly verifier: string;
   readonly body: Uint8Array;
   readonly address: string;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client is gone, or the Server shuts down. */
   readonly signal: AbortSignal;
 }
 

@@ -39,6 +39,9 @@ const WORKERD = ["buffer", "crypto", "events", "net", "process", "timers"]
 /** What is in no bundle of a Server that nobody can sign in to. */
 const SIGN_IN = ["~/server/sign_in", "~/shared/net"];
 
+/** What is in no bundle of a Server without approvals. */
+const APPROVALS = ["~/server/approvals"];
+
 const ROWS: readonly Row[] = [
   {
     name: "the Agent",
@@ -65,16 +68,30 @@ const ROWS: readonly Row[] = [
     name: "the Server behind fetch",
     source: `export { createFetchServer } from "@a2c-smcp/sdk/server/fetch";`,
     platforms: ["workerd"],
-    bound: 150_500,
-    without: ["engine.io", "mime-db", "socket.io", "ws", ...SIGN_IN],
+    bound: 152_000,
+    without: [
+      "engine.io",
+      "mime-db",
+      "socket.io",
+      "ws",
+      ...SIGN_IN,
+      ...APPROVALS,
+    ],
     native: [...WORKERD, "node:worker_threads"],
   },
   {
     name: "the Server in Workers",
     source: `export { smcpWorker } from "@a2c-smcp/sdk/server/workers";`,
     platforms: ["workerd"],
-    bound: 167_500,
-    without: ["engine.io", "mime-db", "socket.io", "ws", ...SIGN_IN],
+    bound: 169_000,
+    without: [
+      "engine.io",
+      "mime-db",
+      "socket.io",
+      "ws",
+      ...SIGN_IN,
+      ...APPROVALS,
+    ],
     native: WORKERD,
   },
   {
@@ -82,9 +99,25 @@ const ROWS: readonly Row[] = [
     source: `export { smcpWorker } from "@a2c-smcp/sdk/server/workers";
       export { signIn } from "@a2c-smcp/sdk/server/workers/sign-in";`,
     platforms: ["workerd"],
-    bound: 167_500 + 20_000,
-    without: ["engine.io", "mime-db", "oauth4webapi", "socket.io", "ws"],
+    bound: 169_000 + 18_500,
+    without: [
+      "engine.io",
+      "mime-db",
+      "oauth4webapi",
+      "socket.io",
+      "ws",
+      ...APPROVALS,
+    ],
     native: [...WORKERD, "node:dns/promises", "node:https", "node:tls"],
+  },
+  {
+    name: "the Server in Workers, with approvals",
+    source: `export { smcpWorker } from "@a2c-smcp/sdk/server/workers";
+      export { approvals } from "@a2c-smcp/sdk/server/approvals";`,
+    platforms: ["workerd"],
+    bound: 169_000 + 30_000,
+    without: ["engine.io", "mime-db", "socket.io", "ws", ...SIGN_IN],
+    native: WORKERD,
   },
 ];
 

@@ -35,7 +35,9 @@ export function typeText(schema: JsonSchema): string {
 }
 
 /** Writes the reference of the configuration file as Markdown. */
-export function configReference({ servers, inputs }: ConfigKinds): string {
+export function configReference(
+  { servers, inputs, rules }: ConfigKinds,
+): string {
   const [anyServer = {}] = Object.values(servers);
   const { server_parameters: _, type: __, ...common } = anyServer.properties ??
     {};
@@ -63,6 +65,12 @@ export function configReference({ servers, inputs }: ConfigKinds): string {
         without(schema, ["type", ...Object.keys(shared.properties ?? {})]),
       ),
     ]),
+    "### Every rule",
+    fieldList(rules.rule),
+    "### Conditions in `when`",
+    fieldList(rules.conditions),
+    "### `file` of a rule",
+    fieldList(rules.file),
   ].join("\n\n");
 }
 

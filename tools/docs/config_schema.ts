@@ -2,6 +2,11 @@ import { z } from "zod";
 import { partsOf, plainObject } from "../../protocol/validation.ts";
 import { mcpServerConfigSchema } from "../../protocol/payloads/config_file.ts";
 import { inputSchema } from "../../protocol/payloads/inputs.ts";
+import {
+  conditionsSchema,
+  fileSchema,
+  ruleSchema,
+} from "../../computer/config/rule_entries.ts";
 import { type InterfaceDocs, interfaceDocs } from "./interface_docs.ts";
 
 /** The part of JSON Schema that is used here. */
@@ -17,6 +22,7 @@ export interface JsonSchema {
   additionalProperties?: JsonSchema | boolean;
   items?: JsonSchema;
   minItems?: number;
+  minProperties?: number;
   anyOf?: readonly JsonSchema[];
   oneOf?: readonly JsonSchema[];
   allOf?: readonly JsonSchema[];
@@ -51,6 +57,8 @@ export interface ConfigKinds {
   readonly servers: Readonly<Record<string, JsonSchema>>;
   /** `promptString`, `pickString`, `command`. */
   readonly inputs: Readonly<Record<string, JsonSchema>>;
+  /** A rule about tool calls, its conditions and its `file`. */
+  readonly rules: Readonly<Record<"rule" | "conditions" | "file", JsonSchema>>;
 }
 
 /** Creates the JSON Schema of each kind from its validator, with descriptions from doc comments. */
@@ -59,6 +67,8 @@ export async function configKinds(): Promise<ConfigKinds> {
     "protocol/payloads/config.ts",
     "protocol/payloads/inputs.ts",
     "protocol/payloads/tools.ts",
+    "computer/rules/rules.ts",
+    "computer/rules/conditions.ts",
   ]);
   const kinds = (schema: z.core.$ZodType) =>
     Object.fromEntries(
@@ -70,6 +80,40 @@ export async function configKinds(): Promise<ConfigKinds> {
   return {
     servers: kinds(mcpServerConfigSchema),
     inputs: kinds(inputSchema),
+    rules: ruleKinds(docs),
+  };
+}
+
+function ruleKinds(docs: InterfaceDocs): ConfigKinds["rules"] {
+  const closed = (schema: z.core.$ZodType, name: string): JsonSchema => {
+    const { $schema: _, ...kind } = toJsonSchema(schema);
+    return { ...addDocs(kind, name, docs), additionalProperties: false };
+  };
+  const conditions = {
+    ...closed(conditionsSchema, "Conditions"),
+    minProperties: 1,
+  };
+  const file = closed(fileSchema, "FileArguments");
+  const rule = closed(ruleSchema, "Rule");
+  const { when, file: ownFile, ...others } = rule.properties ?? {};
+  return {
+    conditions,
+    file,
+    rule: {
+      ...rule,
+      properties: {
+        ...others,
+        when: {
+          ...when,
+          additionalProperties: { $ref: "#/definitions/conditions" },
+        },
+        file: {
+          $ref: "#/definitions/file",
+          ...(ownFile?.description !== undefined &&
+            { description: ownFile.description }),
+        },
+      },
+    },
   };
 }
 
@@ -80,7 +124,7 @@ export async function configKinds(): Promise<ConfigKinds> {
  * names equal to their keys, unique ids, valid VRL. The forms of other programs are accepted.
  */
 export async function configSchema(): Promise<JsonSchema> {
-  const { servers, inputs } = await configKinds();
+  const { servers, inputs, rules } = await configKinds();
   const map = (strictness: Strictness): JsonSchema => ({
     type: "object",
     additionalProperties: ownUnlessForeign(oneOf(servers, "own"), strictness),
@@ -100,6 +144,12 @@ export async function configSchema(): Promise<JsonSchema> {
         description: "What the placeholders ${input:ID} stand for.",
         type: "array",
         items: oneOf(inputs, strictness),
+      },
+      rules: {
+        description:
+          "Rules about tool calls, in their order: the first that matches decides.",
+        type: "array",
+        items: { $ref: "#/definitions/rule" },
       },
       ...servers,
     },
@@ -128,6 +178,7 @@ export async function configSchema(): Promise<JsonSchema> {
       ...mapKinds(inputs, strict),
       ...mapKinds(servers, withoutName, "foreign"),
       ...mapKinds(inputs, (kind) => kind, "foreign"),
+      ...rules,
     },
   };
 }

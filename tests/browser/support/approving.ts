@@ -40,6 +40,8 @@ class Relay implements AsyncDisposable {
   lie: Lie | undefined;
   /** How many requests of devices came, by their kind. */
   readonly requests = new Map<number, number>();
+  /** A second Computer, whose devices it lets in. */
+  admits: Approvals | undefined;
   /** The most requests at the same time of one token. */
   mostPending = 0;
   readonly #pending = new Map<string, number>();
@@ -76,7 +78,10 @@ class Relay implements AsyncDisposable {
     }
     const token = request.headers.get("authorization")?.slice(7) ?? "";
     const verifier = toBase64url(await sha256(fromBase64url(token)));
-    const known = this.#approvals.verifiers;
+    const known = [
+      ...this.#approvals.verifiers,
+      ...this.admits?.verifiers ?? [],
+    ];
     if (!known.some((each) => each.verifier === verifier)) {
       return new Response("none", { status: 404, headers: CORS });
     }
@@ -125,6 +130,8 @@ export interface Approving extends AsyncDisposable {
   ask(request?: Partial<ConfirmRequest>): Asked;
   /** Opens the page in a profile of its own, without a pairing. */
   open(options?: TabOptions): Promise<Tab>;
+  /** Pairs a page that is open. */
+  pair(page: Tab["page"], label?: string): Promise<void>;
   /** Opens the page, and pairs it. */
   paired(options?: TabOptions & { readonly label?: string }): Promise<Tab>;
 }
@@ -146,17 +153,25 @@ export async function startApproving(): Promise<Approving> {
     await tab.page.getByText("Not paired yet").waitFor();
     return tab;
   };
+  const pair = async (page: Tab["page"], label?: string) => {
+    await pairTab(
+      page,
+      await openPairing(approvals, `${relay.url}/approve`),
+      label,
+    );
+    await page.getByText("Nothing to decide").waitFor();
+  };
   const kept = stack.move();
   return {
     approvals,
     relay,
     page,
-    ask: (request = {}) => ask(approvals, request),
+    ask: (request = {}) => askDevices(approvals, request),
     open,
+    pair,
     async paired({ label, ...options } = {}) {
       const tab = await open(options);
-      await pairTab(tab.page, await openPairing(approvals, page), label);
-      await tab.page.getByText("Nothing to decide").waitFor();
+      await pair(tab.page, label);
       return tab;
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -203,7 +218,8 @@ const REQUEST = {
   leftMs: 300_000,
 } as const;
 
-function ask(
+/** Asks the devices of a Computer whether a tool may run. */
+export function askDevices(
   { confirm }: Approvals,
   request: Partial<ConfirmRequest>,
 ): Asked {

@@ -31,6 +31,12 @@ export const SYSTEMD: Prepared = {
   },
 };
 
+/** Keys for a page that is not about them. */
+const API_KEYS: Prepared = {
+  because: "another page has how keys are made",
+  make: givenKeys,
+};
+
 /** Certificates of an authority of our own. */
 const CERTIFICATES: Prepared = {
   because: "an operator gets certificates from an authority",
@@ -214,6 +220,18 @@ export const OPERATORS: readonly Scene[] = [
     before: keys,
     then: isReady(),
   },
+  {
+    page,
+    has: "smcp-server --approvals",
+    before: keys,
+    then: isReady(),
+  },
+  ...["--api-keys", "--approvals-host"].map((flag): Scene => ({
+    page: "docs/approvals.md",
+    has: `smcp-server --approvals ${flag}`,
+    prepared: API_KEYS,
+    then: isReady(),
+  })),
   {
     page,
     has: "smcp-server service install --print",

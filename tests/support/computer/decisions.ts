@@ -1,13 +1,17 @@
+import { CallWaits } from "../../../computer/tools/call_waits.ts";
+import type {
+  Confirm,
+  Confirmed,
+  ConfirmRequest,
+} from "../../../computer/tools/confirm.ts";
 import {
-  CallWaits,
-  type Confirm,
   Confirmations,
   type ConfirmationsOptions,
-  type ConfirmDecision,
-  type ConfirmRequest,
-  type PendingCall,
 } from "../../../computer/tools/confirmations.ts";
-import type { Confirmed } from "../../../computer/tools/confirm.ts";
+import type {
+  ConfirmDecision,
+  PendingCall,
+} from "../../../computer/tools/decision.ts";
 import { CallTime } from "../../../shared/call_time.ts";
 import { mcpTool, view } from "./server_view.ts";
 

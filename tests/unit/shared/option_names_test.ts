@@ -18,6 +18,7 @@ import { joinCluster } from "../../../server/cluster/mod.ts";
 import { deno } from "../../../server/fetch/deno.ts";
 import { createFetchServer } from "../../../server/fetch/mod.ts";
 import { createSmcpServer, jwt } from "../../../server/mod.ts";
+import { approvals } from "../../../server/approvals/mod.ts";
 import { signIn } from "../../../server/sign_in/mod.ts";
 import { smcpWorker } from "../../../server/workers/mod.ts";
 import { signIn as workerSignIn } from "../../../server/workers/sign_in.ts";
@@ -89,6 +90,7 @@ const TABLE: readonly Row[] = [
     (o) => signIn(o),
     ...["store", "secret", "provider", "redirects", "fetchDocument"],
   ),
+  row("ApprovalsOptions", "approvals()", (o) => approvals(o), "host"),
   row(
     "WorkerSignInOptions",
     "signIn()",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { CallWaits } from "../../../../computer/tools/confirmations.ts";
+import { CallWaits } from "../../../../computer/tools/call_waits.ts";
 import { Dialogues } from "../../../../computer/tools/dialogues.ts";
 import {
   checkForm,

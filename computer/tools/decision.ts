@@ -1,0 +1,70 @@
+/**
+ * What becomes of a call that is decided on, in words for people and models.
+ *
+ * @module
+ */
+import type { NamedTool } from "../host/tool_naming.ts";
+import { DEFAULT_RULE, type Rule, type ShownRule } from "../rules/rules.ts";
+import type { Refusal } from "./call_failure.ts";
+import { ErrorCode } from "../../protocol/mod.ts";
+
+/** A call to decide on. */
+export interface PendingCall {
+  /** The MCP server and the tool. */
+  readonly target: NamedTool;
+  /** The name that the caller used. */
+  readonly name: string;
+  readonly agent: string;
+  /** The operator of the Server, where one calls. */
+  readonly operator?: string;
+  readonly params: Record<string, unknown>;
+  /** How the MCP server introduced itself. */
+  readonly introduction: string | undefined;
+}
+
+/** What becomes of a call: a run, after a question with the hash of the definition that was shown; or a refusal. */
+export type ConfirmDecision =
+  | { readonly kind: "run"; readonly definition?: string }
+  | { readonly kind: "refuse" } & Refusal;
+
+/** Refuses a call with 4005. */
+export const refuse = (
+  text: string,
+  fields?: Refusal["fields"],
+): ConfirmDecision => ({
+  kind: "refuse",
+  code: ErrorCode.TOOL_REQUIRES_CONFIRMATION,
+  text,
+  ...(fields && { fields }),
+});
+
+/** Names a tool and its MCP server in a sentence. */
+export const toolPhrase = ({ name, target }: PendingCall): string =>
+  `tool "${name}" of MCP server "${target.server.name}"`;
+
+/** Explains that a rule denies a call. */
+export const denied = (
+  pending: PendingCall,
+  { id }: ShownRule,
+  written: Rule | undefined,
+): string =>
+  `The call of ${
+    toolPhrase(pending)
+  } is denied by the Computer's configuration (${id})` +
+  (written?.reason === undefined ? "" : `: ${JSON.stringify(written.reason)}`);
+
+/** Explains that a call needs a person, whom this Computer cannot ask. */
+export const cannotAsk = (
+  pending: PendingCall,
+  { id, every }: ShownRule,
+): string => {
+  const tool = toolPhrase(pending);
+  const phrase = tool.charAt(0).toUpperCase() + tool.slice(1);
+  const remedy = every
+    ? "start the Computer on a terminal, or with its page"
+    : id === DEFAULT_RULE.id
+    ? "set auto_apply to true for it in tool_meta, or start the Computer with --yes or on a terminal"
+    : "change that rule, or start the Computer with --yes or on a terminal";
+  const why = id === DEFAULT_RULE.id ? "" : ` (${id})`;
+  return `${phrase} requires confirmation${why}, and this Computer cannot ask a person; ${remedy}`;
+};

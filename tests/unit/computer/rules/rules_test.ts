@@ -1,0 +1,312 @@
+import fc from "fast-check";
+import { assertEquals } from "@std/assert";
+import { matchesGlob } from "../../../../computer/rules/conditions.ts";
+import {
+  firstMatch,
+  type Rule,
+  shownRules,
+} from "../../../../computer/rules/rules.ts";
+import { view } from "../../../support/computer/server_view.ts";
+import {
+  naiveFirstMatch,
+  naiveGlob,
+} from "../../../support/computer/naive_rules.ts";
+
+type Params = Record<string, unknown>;
+
+/** Returns what a single rule makes of a call of `write_file`: whether it matches. */
+const matches = (rule: Rule, params: Params, over = {}): boolean =>
+  firstMatch([rule], {
+    agent: "planner",
+    servers: ["files"],
+    tools: ["write_file", "write"],
+    params,
+    ...over,
+  }) === 0;
+
+const names = fc.constantFrom("a", "b", "path", "__proto__", "constructor");
+const values = fc.constantFrom<unknown>(
+  "x",
+  "",
+  0,
+  -0,
+  1,
+  5,
+  "5",
+  null,
+  true,
+  ["x"],
+  { x: 1 },
+  "/srv/notes/a",
+  "/srv/notes-old/a",
+  "/srv/notes/../b",
+  "/srv/notes",
+  "/SRV/notes/a",
+  "C:\\srv\\notes\\a",
+  "c:/srv/notes",
+  "notes/a",
+  "https://example.com/x",
+  "https://a.example.com./x",
+  "https://u@example.com/",
+  "ftp://example.com",
+);
+const conditions = fc.oneof(
+  fc.record({ equals: values }),
+  fc.record({ in: fc.array(values, { minLength: 1, maxLength: 3 }) }),
+  fc.record({ under: fc.constantFrom("/srv/notes", "C:\\srv\\notes", "/") }),
+  fc.record({ host: fc.constantFrom("example.com", "*.example.com", "*") }),
+  fc.record({ min: fc.integer({ min: -1, max: 6 }) }),
+  fc.record({ max: fc.integer({ min: -1, max: 6 }), min: fc.constant(0) }),
+);
+const globs = fc.constantFrom(
+  "*",
+  "*",
+  "*",
+  "*e*",
+  "write_*",
+  "files",
+  "planner",
+);
+const rule: fc.Arbitrary<Rule> = fc.record({
+  then: fc.constantFrom("allow" as const, "ask" as const, "deny" as const),
+  agent: globs,
+  server: globs,
+  tool: globs,
+  when: fc.dictionary(names, conditions, { maxKeys: 2, noNullPrototype: true }),
+  others: fc.constant("any" as const),
+  any: fc.constant(true as const),
+}, { requiredKeys: ["then"], noNullPrototype: true }).map((rule) => {
+  // As in a configuration without mistakes.
+  const { others, any: _, when, ...rest } = rule;
+  if (rule.then !== "allow") return { ...rest, ...(when && { when }) };
+  if (when === undefined) return { ...rest, any: true as const };
+  return { ...rest, when, ...(others && { others }) };
+});
+const call = fc.record({
+  agent: fc.constantFrom("planner", "x", ""),
+  servers: fc.constantFrom(["files"], ["x", "files"]),
+  tools: fc.constantFrom(["write_file", "write"], ["x"]),
+  params: fc.dictionary(names, values, { maxKeys: 4, noNullPrototype: true }),
+});
+
+Deno.test("rules decide as a second implementation does, which was written from the docs alone", () => {
+  let decided = 0;
+  fc.assert(
+    fc.property(fc.array(rule, { maxLength: 6 }), call, (rules, call) => {
+      const at = firstMatch(rules, call);
+      if (at >= 0) decided++;
+      assertEquals(at, naiveFirstMatch(rules, call));
+    }),
+    { numRuns: 5_000 },
+  );
+  assertEquals(decided > 1_000, true, "calls that a rule matches");
+});
+
+Deno.test("a glob matches as a regular expression does, in a time that does not explode", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "b", "*", ".") });
+  fc.assert(
+    fc.property(text, text, (glob, text) => {
+      assertEquals(matchesGlob(glob, text), naiveGlob(glob, text));
+    }),
+    { numRuns: 5_000 },
+  );
+  assertEquals(matchesGlob("*a".repeat(100), "b".repeat(10_000)), false);
+});
+
+Deno.test("threat 7: an optional argument that a rule does not name is not let past an allow", () => {
+  const allow: Rule = {
+    then: "allow",
+    when: { path: { under: "/srv" } },
+  };
+  assertEquals(matches(allow, { path: "/srv/a" }), true);
+  assertEquals(matches(allow, { path: "/srv/a", mode: "x" }), false);
+  assertEquals(matches(allow, {}), false);
+  assertEquals(
+    matches({ ...allow, others: "any" }, { path: "/srv/a", b: 1 }),
+    true,
+  );
+  const deny: Rule = { ...allow, then: "deny" };
+  assertEquals(matches(deny, { path: "/srv/a", mode: "x" }), true);
+});
+
+Deno.test("paths: what a text hides is not allowed, and is denied", () => {
+  const judge = (
+    under: string,
+    path: unknown,
+  ): [allow: boolean, deny: boolean] => {
+    const when = { path: { under } };
+    return [
+      matches({ then: "allow", when }, { path }),
+      matches({ then: "deny", when }, { path }),
+    ];
+  };
+  const inside: [boolean, boolean] = [true, true];
+  const outside: [boolean, boolean] = [false, false];
+  const unsure: [boolean, boolean] = [false, true];
+  const rows: [path: unknown, judged: [boolean, boolean]][] = [
+    ["/srv/notes", inside],
+    ["/srv/notes/", inside],
+    ["/srv/notes/a/b", inside],
+    ["/srv/./notes//a", inside],
+    ["/srv/notes/a/../b", inside],
+    ["/srv/x/../notes/b", inside],
+    ["/srv/notes-old/a", outside],
+    ["/srv/note", outside],
+    ["/srv", outside],
+    ["/", outside],
+    ["/srv/notes/../../etc/passwd", outside],
+    ["/etc/x?/srv/notes", outside],
+    // Unsure: relative, above the root, case, Unicode forms, other kinds of paths.
+    ["srv/notes/a", unsure],
+    ["~/a", unsure],
+    ["", unsure],
+    ["/../srv/notes/a", unsure],
+    ["/SRV/notes/a", unsure],
+    ["/srv/Notes/a", unsure],
+    ["/srv/\u006eotes\u200b/a", unsure],
+    ["/srv/ｎotes/a", unsure],
+    ["//srv/notes/a", unsure],
+    ["\\\\srv\\notes", unsure],
+    ["/srv/notes\\..\\a", unsure],
+    ["C:\\srv\\notes", unsure],
+    ["file:///srv/notes/a", unsure],
+    ["/srv/notes/a\0.txt", unsure],
+    ["/srv/notes/\ud800", unsure],
+    [["/srv/notes/a"], unsure],
+    [null, unsure],
+    [7, unsure],
+  ];
+  for (const [path, judged] of rows) {
+    assertEquals(judge("/srv/notes", path), judged, JSON.stringify(path));
+  }
+  const composed = "/srv/caf\u00e9";
+  assertEquals(judge(composed, "/srv/caf\u00e9/a"), inside);
+  assertEquals(judge(composed, "/srv/cafe\u0301/a"), unsure);
+  const windows: [path: unknown, judged: [boolean, boolean]][] = [
+    ["C:\\Notes", inside],
+    ["c:/Notes/a", inside],
+    ["C:\\Notes\\a\\..\\b", inside],
+    ["C:\\x\\..\\Notes", inside],
+    ["C:\\notes\\a", unsure],
+    ["C:\\Notes\\..\\Windows", outside],
+    ["D:\\Notes", outside],
+    ["C:\\NotesOld", outside],
+    ["C:\\NOTES~1\\a", unsure],
+    ["C:\\Notes.\\a", unsure],
+    ["C:\\Notes \\a", unsure],
+    ["C:\\Notes\\a:stream", unsure],
+    ["C:Notes", unsure],
+    ["\\\\?\\C:\\Notes", unsure],
+    ["\\\\host\\share\\Notes", unsure],
+    ["/Notes/a", unsure],
+    ["C:\\..\\Notes", unsure],
+  ];
+  for (const [path, judged] of windows) {
+    assertEquals(judge("C:\\Notes", path), judged, JSON.stringify(path));
+  }
+});
+
+Deno.test("hosts: what programs read in different ways is not allowed, and is denied", () => {
+  const judge = (url: unknown): [boolean, boolean] => {
+    const when = { url: { host: "*.Example.com" } };
+    return [
+      matches({ then: "allow", when }, { url }),
+      matches({ then: "deny", when }, { url }),
+    ];
+  };
+  const rows: [url: unknown, judged: [boolean, boolean]][] = [
+    ["https://a.example.com/x", [true, true]],
+    ["http://A.EXAMPLE.com:8080", [true, true]],
+    ["https://a.example.com./", [true, true]],
+    ["https://example.com/", [false, false]],
+    ["https://a.example.com.evil.net/", [false, false]],
+    ["https://evil.net/?a.example.com", [false, false]],
+    ["https://evil.net#.example.com", [false, false]],
+    ["https://a.example.com@evil.net/", [false, true]],
+    ["https://evil.net\\.example.com/", [false, true]],
+    ["https://a.exa\nmple.com/", [false, true]],
+    [" https://a.example.com/", [false, true]],
+    ["https:a.example.com", [false, true]],
+    ["https:///a.example.com", [false, true]],
+    ["ftp://a.example.com/", [false, true]],
+    ["a.example.com", [false, true]],
+    [7, [false, true]],
+  ];
+  for (const [url, judged] of rows) {
+    assertEquals(judge(url), judged, JSON.stringify(url));
+  }
+});
+
+Deno.test("a rule is about a tool by its MCP name and its alias, about an MCP server by name and id, and about Agents by name", () => {
+  const rows: [rule: Partial<Rule>, isMatch: boolean][] = [
+    [{}, true],
+    [{ tool: "write_file" }, true],
+    [{ tool: "write" }, true],
+    [{ tool: "writ" }, false],
+    [{ tool: "Write" }, false],
+    [{ server: "files" }, true],
+    [{ server: "npm:*" }, true],
+    [{ server: "mail" }, false],
+    [{ agent: "plan*" }, true],
+    [{ agent: "other" }, false],
+  ];
+  for (const [rule, isMatch] of rows) {
+    assertEquals(
+      matches({ then: "deny", ...rule }, {}, { servers: ["files", "npm:f"] }),
+      isMatch,
+      JSON.stringify(rule),
+    );
+  }
+});
+
+Deno.test("forbidden_tools, auto_apply and the rest are shown as the rules that they are, in their order", () => {
+  const files = view("files", [], {
+    forbidden_tools: ["wipe"],
+    default_tool_meta: { auto_apply: true },
+    tool_meta: { write: { auto_apply: false }, read: { auto_apply: true } },
+  });
+  const mail = view("mail", [], {
+    tool_meta: { list: { auto_apply: true }, send: { alias: "post" } },
+  });
+  const rules = shownRules(
+    [{
+      then: "allow",
+      tool: "read_*",
+      when: { path: { under: "/srv" }, n: { min: 1, max: 2 } },
+    }, { then: "ask", every: true, agent: "a", server: "s" }],
+    [files.config, mail.config],
+  );
+  assertEquals(rules.map(({ id, then, text }) => [id, then, text]), [
+    [
+      "servers.files.forbidden_tools.0",
+      "deny",
+      'deny tool "wipe" of MCP server "files", which is not listed either',
+    ],
+    [
+      "rules.0",
+      "allow",
+      'allow tool "read_*" where "path" is under "/srv" and "n" is at least 1 and is at most 2 and no others',
+    ],
+    [
+      "rules.1",
+      "ask",
+      'ask every time about any tool of MCP server "s" for Agent "a"',
+    ],
+    [
+      "servers.files.tool_meta.write.auto_apply",
+      "ask",
+      'ask about tool "write" of MCP server "files"',
+    ],
+    [
+      "servers.files.default_tool_meta.auto_apply",
+      "allow",
+      'allow each other tool of MCP server "files" with any arguments',
+    ],
+    [
+      "servers.mail.tool_meta.list.auto_apply",
+      "allow",
+      'allow tool "list" of MCP server "mail" with any arguments',
+    ],
+    ["default", "ask", "ask about every other call"],
+  ]);
+});
