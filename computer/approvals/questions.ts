@@ -34,7 +34,9 @@ import type { Changes, Now } from "./time.ts";
 
 /** What is told when a question opens and ends, such as what wakes the person. */
 export interface QuestionWatch {
+  /** A question is open, for so long. */
   asked(id: string, leftMs: number): void;
+  /** It has ended, or its call has. */
   answered(id: string): void;
 }
 

@@ -15,6 +15,7 @@ import type { Resources } from "./metadata.ts";
 import { OAuthFault, type Parameters } from "./oauth.ts";
 import { isSameRedirect, placeOf } from "./redirects.ts";
 import type { Consent } from "./seals.ts";
+import { dropOldest } from "./secret.ts";
 
 /** Fetches the document of a program, whose URL strangers choose: it follows no redirect. */
 export type FetchDocument = (url: URL) => Promise<Response>;
@@ -199,8 +200,7 @@ export class Clients {
     const entry = this.#load(id, url);
     this.#kept.delete(id);
     this.#kept.set(id, entry);
-    const [oldest] = this.#kept.size > MAX_DOCUMENTS ? this.#kept.keys() : [];
-    if (oldest !== undefined) this.#kept.delete(oldest);
+    dropOldest(this.#kept, MAX_DOCUMENTS);
     return await entry.facts;
   }
 

@@ -17,6 +17,7 @@ import type { Grant, GrantEnd, SignInStore, UsedGrant } from "./grant.ts";
 import type { Resources } from "./metadata.ts";
 import type { Persons } from "./persons.ts";
 import { type AccessClaims, isSeal, type Seals } from "./seals.ts";
+import { dropOldest } from "./secret.ts";
 
 /** Milliseconds after which a grant ends that nothing has renewed. */
 const IDLE_MS = 30 * 86_400_000;
@@ -102,8 +103,7 @@ export class Grants {
     const identity = await this.#identityOf(grant);
     if (identity !== undefined) {
       this.#good.add(id);
-      const [oldest] = this.#good.size > MAX_GOOD ? this.#good : [];
-      if (oldest !== undefined) this.#good.delete(oldest);
+      dropOldest(this.#good, MAX_GOOD);
       return { grant, identity };
     }
     // What another node lets in may be by keys that this one has not reloaded yet.
@@ -132,6 +132,20 @@ export class Grants {
     });
     await host.recheck();
     return true;
+  }
+
+  /** Ends the grant of a token that was used again after its time, as a thief would. */
+  async endReused(
+    grant: Grant,
+    token: "code" | "refresh token",
+  ): Promise<void> {
+    if (!await this.end(grant, `${token} reused`)) return;
+    this.#parts.host.audit({
+      event: "token_reused",
+      grant: grant.id,
+      token,
+      ...partyOf(grant),
+    });
   }
 
   /** Returns the grants, newest first. */
@@ -190,20 +204,17 @@ export class Grants {
     const claims = await seals.open("access", token);
     if (claims === undefined) return undefined;
     this.#opened.set(token, claims);
-    const [oldest] = this.#opened.size > MAX_OPENED ? this.#opened.keys() : [];
-    if (oldest !== undefined) this.#opened.delete(oldest);
+    dropOldest(this.#opened, MAX_OPENED);
     return claims;
   }
 
-  /** Ends those of a principal; returns how many there were. */
-  async endOf(principal: string, order: EndOrder): Promise<number> {
+  /** Ends those of a principal. */
+  async endOf(principal: string, order: EndOrder): Promise<void> {
     const store = await this.#parts.store();
-    let ended = 0;
     for (const grant of await store.grants()) {
-      const isMeant = grant.by.principal === principal;
-      if (isMeant && await this.end(grant, "operator", order)) ended++;
+      if (grant.by.principal !== principal) continue;
+      await this.end(grant, "operator", order);
     }
-    return ended;
   }
 
   /** Returns as whom a grant lets in; `undefined` when its time is over, or its person may not use its office any more. */

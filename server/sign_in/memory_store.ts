@@ -4,7 +4,13 @@
  * @module
  */
 import type { Grant, PendingCode, SignInStore, UsedGrant } from "./grant.ts";
-import { CODE_KEPT_MS, newSecret, readSecret, Touches } from "./secret.ts";
+import {
+  CODE_KEPT_MS,
+  dropOldest,
+  newSecret,
+  readSecret,
+  Touches,
+} from "./secret.ts";
 
 /** The most codes at a time; then the oldest goes. */
 const MAX_CODES = 10_000;
@@ -27,7 +33,7 @@ class MemoryStore implements SignInStore {
   putCode(hash: string, code: PendingCode): Promise<void> {
     dropEnded(this.#codes, ({ expiresAt }) => expiresAt);
     this.#codes.set(hash, code);
-    dropOldest(this.#codes);
+    dropOldest(this.#codes, MAX_CODES);
     return Promise.resolve();
   }
 
@@ -42,7 +48,7 @@ class MemoryStore implements SignInStore {
     dropEnded(this.#grants, ({ grant }) => grant.expiresAt);
     const until = Date.now() + CODE_KEPT_MS;
     this.#used.set(codeHash, { id: grant.id, until });
-    dropOldest(this.#used);
+    dropOldest(this.#used, MAX_CODES);
     this.#grants.set(grant.id, { grant, usedAt: grant.createdAt });
     return Promise.resolve();
   }
@@ -100,9 +106,4 @@ const isOver = (time: number): boolean => time <= Date.now();
 
 function dropEnded<T>(rows: Map<string, T>, endOf: (row: T) => number): void {
   for (const [key, row] of rows) if (isOver(endOf(row))) rows.delete(key);
-}
-
-function dropOldest<T>(rows: Map<string, T>): void {
-  const [oldest] = rows.size > MAX_CODES ? rows.keys() : [];
-  if (oldest !== undefined) rows.delete(oldest);
 }

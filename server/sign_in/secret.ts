@@ -44,6 +44,15 @@ const BASE64URL = /^[\w-]+={0,2}$/;
 /** For how long a store keeps which grant a code has made: so long its reuse ends the grant. */
 export const CODE_KEPT_MS = 600_000;
 
+/** Drops the first of a list that has more than it may. */
+export function dropOldest<K>(
+  list: Map<K, unknown> | Set<K>,
+  most: number,
+): void {
+  const [oldest] = list.size > most ? list.keys() : [];
+  if (oldest !== undefined) list.delete(oldest);
+}
+
 /** How much later the use of a grant is noted again. */
 const TOUCH_INTERVAL_MS = 60_000;
 

@@ -77,7 +77,6 @@ export class ServerSignIn implements SignIn {
   readonly #setup: SignInSetup;
   readonly #resources: Resources;
   readonly #grants: Grants;
-  readonly #clients: Clients;
   readonly #parts: SignInParts;
   readonly #persons: PersonsHere | ProviderPersons;
   readonly #tries = new SignInTries();
@@ -85,11 +84,9 @@ export class ServerSignIn implements SignIn {
   #seals: Promise<Seals> | undefined;
 
   constructor(host: SignInHost, setup: SignInSetup) {
-    const { redirects, fetchDocument } = setup;
     this.#host = host;
     this.#setup = setup;
     this.#resources = new Resources(host);
-    this.#clients = new Clients(redirects, fetchDocument);
     this.#persons = personsOf(host, setup);
     const { seals, store } = this;
     this.#parts = {
@@ -140,11 +137,12 @@ export class ServerSignIn implements SignIn {
     for (const place of places) app.use(place, open);
     app.onError(toFailure);
     mountMetadata(app, this.#resources, this.#host);
+    const { redirects, fetchDocument } = this.#setup;
     const parts = {
       ...this.#parts,
-      clients: this.#clients,
+      clients: new Clients(redirects, fetchDocument),
       tries: this.#tries,
-      redirects: this.#setup.redirects,
+      redirects,
       persons: this.#persons,
       grants: this.#grants,
     };

@@ -8,7 +8,7 @@ import type { Context, Hono } from "hono";
 import type { SmcpEnv } from "../http/http_app.ts";
 import type { Clients } from "./clients.ts";
 import type { Grant } from "./grant.ts";
-import { endOf, type Grants, partyOf, type SignInParts } from "./grants.ts";
+import { endOf, type Grants, type SignInParts } from "./grants.ts";
 import { SCOPE } from "./metadata.ts";
 import {
   clientOf,
@@ -164,22 +164,15 @@ export class TokenEndpoints {
 
   /** Ends the grant of a code that is used again, unless its program may just have lost the answer. */
   async #endReused(usedHash: string): Promise<void> {
-    const { grants, host } = this.#parts;
     const store = await this.#parts.store();
     const id = await store.grantOfCode(usedHash);
     const grant = id === undefined ? undefined : await store.grant(id);
     if (grant === undefined || Date.now() - grant.createdAt <= RETRY_MS) return;
-    if (!await grants.end(grant, "code reused")) return;
-    host.audit({
-      event: "token_reused",
-      grant: grant.id,
-      token: "code",
-      ...partyOf(grant),
-    });
+    await this.#parts.grants.endReused(grant, "code");
   }
 
   async #refresh(form: Parameters): Promise<Response> {
-    const { grants, host } = this.#parts;
+    const { grants } = this.#parts;
     const store = await this.#parts.store();
     const seals = await this.#parts.seals();
     const token = form.get("refresh_token") ?? "";
@@ -200,14 +193,7 @@ export class TokenEndpoints {
         case "again":
           return await this.#tokens({ ...grant, number: refresh.number });
         case "reused":
-          if (await grants.end(grant, "refresh token reused")) {
-            host.audit({
-              event: "token_reused",
-              grant: grant.id,
-              token: "refresh token",
-              ...partyOf(grant),
-            });
-          }
+          await grants.endReused(grant, "refresh token");
           throw invalidGrant("refresh_token: used before; sign in again");
       }
     }

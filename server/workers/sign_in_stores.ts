@@ -9,7 +9,7 @@ import type {
   SignInStore,
   UsedGrant,
 } from "../sign_in/grant.ts";
-import { Touches } from "../sign_in/secret.ts";
+import { dropOldest, Touches } from "../sign_in/secret.ts";
 import { type Sql, SqlStore } from "../sign_in/sql_store.ts";
 import { REGISTRY } from "./object_node.ts";
 import type { ObjectStorage } from "./platform.ts";
@@ -125,10 +125,7 @@ export class AskingStore implements SignInStore {
     this.#remembered.delete(id);
     if (grant === undefined) return undefined;
     this.#remembered.set(id, { grant, until: now + this.#maxAgeMs });
-    const [oldest] = this.#remembered.size > MAX_REMEMBERED
-      ? this.#remembered.keys()
-      : [];
-    if (oldest !== undefined) this.#remembered.delete(oldest);
+    dropOldest(this.#remembered, MAX_REMEMBERED);
     return grant;
   }
 
