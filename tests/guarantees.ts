@@ -267,7 +267,7 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "localDirResolver() writes nothing outside its directory, whatever the URI (protocol §8.3)",
   ],
   // Approvals
-  "Only a rule, a permission, a paired device, the terminal or the page of `--ui` says yes.": [
+  "Only a rule, a permission, a paired device, the terminal or the page of `--ui` allows a call.": [
     "Confirmations run a call with auto_apply, ask about it without, and refuse it with 4005 where nobody can be asked",
     "threat 10: a device that was never paired neither reads nor answers",
     "threat 13: no message counts with a changed bit",
@@ -281,7 +281,7 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "threat 14: a late yes after its ten minutes",
     "a late yes lets one equal call run within ten minutes; a late no, another call, and a second yes let none",
   ],
-  "Reading what is stored of devices, or all that passes through the Server, is not enough to say yes.": [
+  "Reading what is stored of devices, or all that passes through the Server, is not enough to allow one.": [
     "threat 27: a copy of the file of keys says no yes",
     "threat 12: what passes says nothing of calls, and its length little",
     "threat 15: old or made-up news are none for the phone",
@@ -305,7 +305,7 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "threat 34: an unknown office, Computer and token get one and the same answer, and the Computer nothing (protocol §17)",
     "threat 34: whatever is wrong is the same 404, headers and all [${way}]",
   ],
-  "A Computer wakes devices by push services alone, and what is read on the way says nothing of the call.": [
+  "A Computer wakes devices by push services alone, and what is read on the way contains nothing of the call.": [
     "threat 32: a Computer posts to push services alone, whatever address a device gives",
     "threat 32: a Computer follows no redirect of a push service, and reads no answer",
     "threat 33: a push service sees neither tool, Agent nor arguments, and the same length for each Computer",

@@ -302,7 +302,7 @@ class Pairing {
       throw error;
     }
     if (this.#isGone) {
-      // Cancelled or over meanwhile: the person was told so.
+      // Cancelled or over meanwhile: the person was shown that.
       await this.#parts.devices.remove(this.#device.name);
       throw new Error(OVER);
     }
@@ -337,7 +337,7 @@ class Pairing {
     });
   }
 
-  /** Returns the keys of a `hello` by somebody who has the secret of the link. */
+  /** Returns the keys of a `hello` whose sender has the secret of the link. */
   async #provenKeys(payload: unknown): Promise<PublicKeys> {
     const { sign, seal, mac } = Object(payload);
     const pub = {

@@ -1,5 +1,5 @@
 /**
- * Wakes devices by Web Push: a message that says nothing but the Computer's name, encrypted for the device
+ * Wakes devices by Web Push: a message with nothing but the Computer's name, encrypted for the device
  * (RFC 8291), and signed with the VAPID key that the device gave (RFC 8292), by WebCrypto alone.
  *
  * The device names the address, so it must be one of a known push service; whatever that answers stays
@@ -29,14 +29,14 @@ import { type WakeChannel, wakeSentence } from "./waker.ts";
 
 const { subtle } = globalThis.crypto;
 
-/** Bytes of the padded payload, whatever the name: its length tells nothing. */
+/** Bytes of the padded payload, whatever the name: its length reveals nothing. */
 const PAYLOAD_BYTES = 256;
 /** The size of a record of RFC 8188, as in RFC 8291's example; there is one record. */
 const RECORD_BYTES = 4096;
 
 /** How long a signature for a push service counts: at most a day, and clocks differ. */
 const VAPID_SECONDS = 12 * 3600;
-/** Where a push service finds out what sends to it: the same for all, as an address of one's own would tell more. */
+/** Where a push service finds out what sends to it: the same for all, as an address of one's own would reveal more. */
 const VAPID_CONTACT = "https://jsr.io/@a2c-smcp/sdk";
 
 /** Where and how devices are woken. */

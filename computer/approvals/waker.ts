@@ -37,7 +37,7 @@ export const wakeSentence = (computer: string): string =>
 /** How a {@linkcode Waker} waits. */
 export interface WakerOptions {
   /** How long a question is left to those at the Computer; default: 3 s. */
-  readonly patienceMs?: number;
+  readonly delayMs?: number;
   /** Default: that of this process, which it does not keep running. */
   readonly clock?: WakeClock;
 }
@@ -47,7 +47,7 @@ const PAUSE_MS = 30_000;
 /** The most wake-ups in an hour. */
 const MOST_AN_HOUR = 12;
 const HOUR_MS = 3_600_000;
-const PATIENCE_MS = 3_000;
+const DELAY_MS = 3_000;
 
 const CLOCK: WakeClock = {
   now: () => performance.now(),
@@ -62,18 +62,18 @@ interface Waiting {
   isAnnounced: boolean;
 }
 
-/** Wakes the person for questions that nobody answers; no call waits for that, and no failure disturbs one. */
+/** Wakes the person for questions without an answer; no call waits for that, and no failure disturbs one. */
 export class Waker implements Disposable {
   readonly #channels: WakeChannel[] = [];
-  readonly #patienceMs: number;
+  readonly #delayMs: number;
   readonly #clock: WakeClock;
   readonly #open = new Map<string, Waiting>();
   /** The times of the last wake-ups, the latest at the end. */
   #past: number[] = [];
   #disarm = () => {};
 
-  constructor({ patienceMs = PATIENCE_MS, clock = CLOCK }: WakerOptions = {}) {
-    this.#patienceMs = patienceMs;
+  constructor({ delayMs = DELAY_MS, clock = CLOCK }: WakerOptions = {}) {
+    this.#delayMs = delayMs;
     this.#clock = clock;
   }
 
@@ -103,7 +103,7 @@ export class Waker implements Disposable {
     if (this.#open.delete(id)) this.#arm();
   }
 
-  /** Wakes nobody any more. */
+  /** Ends it. */
   [Symbol.dispose](): void {
     this.#open.clear();
     this.#disarm();
@@ -127,7 +127,7 @@ export class Waker implements Disposable {
     const times = [...this.#open.values()]
       .filter(({ isAnnounced }) => !isAnnounced)
       .map(({ since, until }) => ({
-        due: Math.max(since + this.#patienceMs, earliest),
+        due: Math.max(since + this.#delayMs, earliest),
         until,
       }))
       .filter(({ due, until }) => due < until)

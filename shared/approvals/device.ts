@@ -163,7 +163,7 @@ export async function poll(
   return { ...news, questions };
 }
 
-/** Answers a question; returns what the Computer says of it. */
+/** Answers a question; returns the Computer's word on it. */
 export async function sendAnswer(
   pairing: Pairing,
   send: Send,

@@ -3,7 +3,7 @@
  * HKDF-SHA256 and AES-128-GCM, by WebCrypto alone. Each context seals one message, so that its nonce is the
  * base nonce.
  *
- * A seal says nothing of its sender: what is sealed must be signed.
+ * A seal does not prove its sender: what is sealed must be signed.
  *
  * @module
  */
@@ -79,7 +79,7 @@ export interface Sealed {
 /**
  * Opens a sealed message.
  *
- * @throws {DOMException} when it was changed, or is for somebody else
+ * @throws {DOMException} when it was changed, or is for another receiver
  */
 export async function openSealed(
   { keys, enc, info, aad, sealed }: Sealed,

@@ -87,14 +87,14 @@ export interface PublicKeys {
   readonly seal: Bytes;
 }
 
-/** Somebody whose messages can be verified. */
+/** A side whose messages can be verified. */
 export interface Party {
   /** 16 bytes of a hash of its keys. */
   readonly id: Bytes;
   readonly pub: PublicKeys;
 }
 
-/** Somebody that can sign and open messages. */
+/** A side that can sign and open messages. */
 export interface Self extends Party {
   readonly keys: Keys;
 }
@@ -162,7 +162,7 @@ export async function writeMessage(
 export const kindOf = (message: Bytes): Kind | undefined =>
   (Object.keys(KINDS) as Kind[]).find((kind) => KINDS[kind] === message[1]);
 
-/** Returns the id of the sender, as the message says. */
+/** Returns the id of the sender, as the message has it. */
 export const senderOf = (message: Bytes): Bytes =>
   message.slice(2, 2 + ID_BYTES);
 
@@ -229,7 +229,7 @@ export async function readMessage(
   return { kind, payload };
 }
 
-/** Pads JSON with spaces, so that its length says little. */
+/** Pads JSON with spaces, so that its length reveals little. */
 function padded(json: string): Bytes {
   const bytes = utf8(json);
   let size = LEAST_BYTES;

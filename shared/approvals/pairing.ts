@@ -18,7 +18,7 @@ import { label, type PublicKeys } from "./message.ts";
 
 const { subtle } = globalThis.crypto;
 
-/** What a link says. */
+/** The content of a link. */
 export interface PairingLink {
   /** The address of the Server. */
   readonly url: string;

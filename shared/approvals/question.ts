@@ -17,7 +17,7 @@ export interface QuestionOption {
 }
 
 /**
- * A question, as the JSON text that the Computer writes once: nobody serializes it again, and its SHA-256 is
+ * A question, as the JSON text that the Computer writes once: it is never serialized again, and its SHA-256 is
  * what an answer is about. The tool runs with the `arguments` of that text.
  */
 export interface Question {
@@ -30,7 +30,7 @@ export interface Question {
   readonly asked: number;
   /** How long it is open, in ms. */
   readonly ms: number;
-  /** Who calls, as the Server says. */
+  /** The caller, by the Server's word. */
   readonly caller: {
     readonly kind: "agent" | "operator";
     readonly name: string;

@@ -70,7 +70,7 @@ export const NOT_RUN: readonly NotRun[] = [
   ],
   [
     "docs/approvals.md",
-    "smcp-computer run --config computer.json --office demo --notify-url https://ntfy.sh/a-topic-that-nobody-guesses",
+    "smcp up --config computer.json --notify-url https://ntfy.sh/TOPIC",
     "needs a service on the internet: tests/e2e/approvals/waking_test.ts has one on loopback in its place",
   ],
   [

@@ -67,7 +67,7 @@ Deno.test("--notify-url gets one sentence when a call waits, and nothing of the 
 /** Lets a Computer of the tests wake its devices as `smcp-computer run` does, after a moment. */
 function wakes(side: Side, service: PushService) {
   const forgotten = Promise.withResolvers<void>();
-  const waker = new Waker({ patienceMs: 1 });
+  const waker = new Waker({ delayMs: 1 });
   waker.use(
     new PushChannel({
       name: "laptop",

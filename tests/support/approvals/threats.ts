@@ -2,7 +2,7 @@
 export interface Threat {
   /** In some words. */
   readonly name: string;
-  /** Whether it is stopped: tests of such a one have its number, as in `threat 13: …` or `approvals #13: …`. */
+  /** Whether it is stopped: tests of such a one have its number, as in `threat 13: …`. */
   readonly stopped: boolean;
   /** What of it is not, in the words of docs/security.md. */
   readonly open?: string;
@@ -89,8 +89,8 @@ export const THREATS: readonly Threat[] = [
   ),
   stopped("an MCP server: changes a tool while its question is open, or after"),
   open(
-    "an MCP server: does something else than its definition says",
-    "an MCP server can do something else than its definition says",
+    "an MCP server: does something else than its definition promises",
+    "an MCP server can do something else than its definition promises",
   ),
   stopped("a page or device: an address that the Computer should post to"),
   stopped(

@@ -136,8 +136,8 @@ Deno.test("threat 5: an Agent that asks without end wakes the person 12 times an
   }
 });
 
-Deno.test("Waker has the patience that it is given, and none after its end", () => {
-  const { clock, woken, waker } = waking({ patienceMs: 10 });
+Deno.test("Waker waits as long as it is given, and none after its end", () => {
+  const { clock, woken, waker } = waking({ delayMs: 10 });
   waker.asked("a", MINUTE);
   clock.pass(10);
   assertEquals(woken.length, 1);
@@ -181,7 +181,7 @@ Deno.test("Waker works with the time of the process, and does not keep that runn
     name: "test",
     wake: (leftMs: number) => Promise.resolve(woken.resolve(leftMs)),
   };
-  using waker = new Waker({ patienceMs: 1 });
+  using waker = new Waker({ delayMs: 1 });
   waker.use(channel);
   const timer = setTimeout(() => {}, MINUTE); // the timers of the waker are unref()ed
   waker.asked("a", MINUTE);

@@ -14,7 +14,7 @@ import { Decisions } from "../../../support/computer/decisions.ts";
 
 Deno.test({
   name:
-    "approvals #36: a question has of a file only what is below the folder of its rule, with links resolved: regular files of text up to 128 KiB",
+    "threat 36: a question has of a file only what is below the folder of its rule, with links resolved: regular files of text up to 128 KiB",
   ignore: Deno.build.os === "windows",
   fn: async () => {
     const home = await realpath(await mkdtemp(join(tmpdir(), "a2c-file-")));

@@ -30,7 +30,7 @@ function tired() {
   return { questions, decisions, answered };
 }
 
-Deno.test("approvals #5: an Agent has 5 open questions, all Agents 20; further calls are refused at once with the reason", async () => {
+Deno.test("threat 5: an Agent has 5 open questions, all Agents 20; further calls are refused at once with the reason", async () => {
   const { questions, decisions } = tired();
   const open: Promise<string>[] = [];
   for (let agent = 1; agent <= 4; agent++) {
@@ -56,7 +56,7 @@ Deno.test("approvals #5: an Agent has 5 open questions, all Agents 20; further c
   await Promise.all(open);
 });
 
-Deno.test("approvals #5: the same call after a no is refused for 10 minutes without a question", async () => {
+Deno.test("threat 5: the same call after a no is refused for 10 minutes without a question", async () => {
   const { decisions, answered } = tired();
   await answered(call(1), "no");
   assertEquals(await answered(call(1), "once"), undefined);
@@ -70,7 +70,7 @@ Deno.test("approvals #5: the same call after a no is refused for 10 minutes with
   assertEquals(await answered(call(1), "once"), "run");
 });
 
-Deno.test("approvals #5: three noes in 10 minutes, or a no to all, mute the Agent for 10, and end its open questions", async () => {
+Deno.test("threat 5: three noes in 10 minutes, or a no to all, mute the Agent for 10, and end its open questions", async () => {
   const { questions, decisions, answered } = tired();
   await answered(call(1), "no");
   decisions.now += MINUTES_10;

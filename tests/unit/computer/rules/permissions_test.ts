@@ -31,7 +31,7 @@ const FILE_RULE = {
   file: { path: "path", content: "content", under: "/nonexistent" },
 };
 
-Deno.test("approvals #6: a yes for an hour holds for the same arguments alone, 20 times in all, and ends", async () => {
+Deno.test("threat 6: a yes for an hour holds for the same arguments alone, 20 times in all, and ends", async () => {
   const { decisions, asked, runs } = allowing("hour");
   assert(await runs());
   assertEquals(asked[0]?.options[1], {
@@ -61,7 +61,7 @@ Deno.test("approvals #6: a yes for an hour holds for the same arguments alone, 2
   assert(!await again.runs());
 });
 
-Deno.test("approvals #30: a permission ends where the tool's definition, the MCP server's configuration or the program behind it changes", async () => {
+Deno.test("threat 30: a permission ends where the tool's definition, the MCP server's configuration or the program behind it changes", async () => {
   const changes: TestCall[] = [
     { definition: { description: "new" } },
     { definition: { inputSchema: { type: "object", properties: { a: {} } } } },

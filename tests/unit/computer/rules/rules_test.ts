@@ -113,7 +113,7 @@ Deno.test("a glob matches as a regular expression does, in a time that does not 
   assertEquals(matchesGlob("*a".repeat(100), "b".repeat(10_000)), false);
 });
 
-Deno.test("approvals #7: an optional argument that a rule does not name is not let past an allow", () => {
+Deno.test("threat 7: an optional argument that a rule does not name is not let past an allow", () => {
   const allow: Rule = {
     then: "allow",
     when: { path: { under: "/srv" } },
