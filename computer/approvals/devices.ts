@@ -80,7 +80,7 @@ export class Devices {
   }
 
   /**
-   * Finds the device that a message says it is of.
+   * Finds the device that a message names as its sender.
    *
    * @throws {Error} when there is none
    */

@@ -247,7 +247,8 @@ class Pairing {
     // Chosen now that the keys are known, or they could be searched for ones with certain digits.
     const nonce = randomBytes(16);
     const digits = await pairingDigits(this.#secret, self.id, pub, nonce);
-    const label = cleanLabel(String(Object(payload).label));
+    const { label: given } = Object(payload);
+    const label = cleanLabel(typeof given === "string" ? given : "");
     const candidate = { id, pub, label, digits };
     // First: it fails with keys that are none, which must not use the link.
     const code = { nonce: toBase64url(nonce) };
@@ -302,7 +303,7 @@ class Pairing {
       throw error;
     }
     if (this.#isGone) {
-      // Cancelled or over meanwhile: the person was told so.
+      // Cancelled or over meanwhile: the person was shown that.
       await this.#parts.devices.remove(this.#device.name);
       throw new Error(OVER);
     }
@@ -337,7 +338,7 @@ class Pairing {
     });
   }
 
-  /** Returns the keys of a `hello` by somebody who has the secret of the link. */
+  /** Returns the keys of a `hello` whose sender has the secret of the link. */
   async #provenKeys(payload: unknown): Promise<PublicKeys> {
     const { sign, seal, mac } = Object(payload);
     const pub = {

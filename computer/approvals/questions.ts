@@ -32,7 +32,7 @@ import { onAbort } from "../../shared/async.ts";
 import type { Confirmed, ConfirmRequest } from "../tools/confirm.ts";
 import type { Changes, Now } from "./time.ts";
 
-/** What is told when a question opens and ends, such as what wakes the person. */
+/** Observes when a question opens and ends, such as what wakes the person. */
 export interface QuestionWatch {
   /** A question is open, for so long. */
   asked(id: string, leftMs: number): void;
@@ -80,7 +80,7 @@ export class Questions {
   readonly #changes: Changes;
   readonly #asked = new Map<string, Asked>();
   readonly #ended = new Map<string, Ended>();
-  /** Is told of open questions. */
+  /** Observes open questions. */
   watch: QuestionWatch | undefined;
 
   /** @param name returns the Computer's name, which questions have */

@@ -237,7 +237,7 @@ const computerService: ServiceRole<RunFlags> = {
           `input "${id}" has no value, and a service has no terminal to ask for it; install again with --input ${id}=VALUE`
         ),
         ...(flags.yes || hasPage ? [] : [
-          "a service has no terminal, so it refuses tools that need confirmation; set auto_apply in the configuration, or install again with --yes or --ui",
+          "a service has no terminal, so it refuses tools that need confirmation; set auto_apply in the configuration, pair a device (smcp-computer pair), or install again with --yes or --ui",
         ]),
       ],
     };

@@ -329,7 +329,7 @@ function endText({ ended }, hash) {
   return `It has ended: ${by}${what}.`;
 }
 
-/** What the Computer says of an answer, for people. @param {string} said */
+/** The reply to an answer, for people. @param {string} said */
 const saidText = (said) =>
   said === "unknown"
     ? "Not counted: the Computer does not ask that any more."

@@ -23,7 +23,7 @@ const MAX_RETRY_MS = 15_000;
 const FIRST_RETRY_MS = 500;
 const TRIES = 3;
 
-/** Where the Server is, if the document says it: a folder on another host does. */
+/** Where the Server is, if the document names it: that of a folder does. */
 export const SERVER = document.querySelector("meta[name=server]")
   ?.getAttribute("content") ?? undefined;
 
@@ -196,7 +196,7 @@ export class Connection {
    * Delivers an answer, if need be again with fresh news.
    *
    * @param {{ hash: string, option: OptionId, reason?: string }} answer
-   * @returns {Promise<string | undefined>} what the Computer says of it; undefined if it was not delivered
+   * @returns {Promise<string | undefined>} its reply; undefined if it was not delivered
    */
   async answer(answer) {
     const { signal } = this.#closing;

@@ -188,7 +188,7 @@ async function digitsTyped(root, { digits, paired }) {
       { "aria-label": [...digits].join(" "), role: "img" },
       `${digits.slice(0, 3)} ${digits.slice(3)}`,
     ),
-    h("p", "Nobody else needs it: no support, no chat, no Agent."),
+    h("p", "No one else needs it: no support, no chat, no Agent."),
     state,
     button("Cancel", () => cancelled.abort()),
   );

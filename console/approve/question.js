@@ -282,7 +282,7 @@ function heading({ tool, alias, caller, server, bundle, rule }) {
       ...row(
         isOperator ? "Operator" : "Agent",
         name(caller.name),
-        h("span.dim", " (as the Server says)"),
+        h("span.dim", " (as the Server names it)"),
       ),
       ...row(
         "MCP server",

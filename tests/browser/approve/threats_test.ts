@@ -41,7 +41,7 @@ consoleTest(
         "ls⟨20 line breaks⟩\nrm -rf ~",
         "p⟨а U+0430⟩ypal.com",
         "⟨U+27E8⟩verified by laptop⟨U+27E9⟩",
-        "planner⟨U+202E⟩ verified (as the Server says)",
+        "planner⟨U+202E⟩ verified (as the Server names it)",
         '"><b>name',
       ]
     ) assert(shown.includes(text), `${text} in ${shown}`);

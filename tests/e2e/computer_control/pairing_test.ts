@@ -126,3 +126,37 @@ onTerminal("Ctrl-C cancels a pairing: its link is worth nothing", async () => {
   await device.until(/error: /);
   assertEquals((await device.end).code, 1);
 });
+
+onTerminal(
+  "the shell pairs, lists devices and rules, and is reached by commands",
+  async () => {
+    await using home = await scratch();
+    const env = { XDG_STATE_HOME: home.path };
+    await using office = await startApproving();
+    await using shell = await startOnTerminal("computer", [
+      ...["shell", "--url", office.url, "--office", "north", "--name", "pc"],
+    ], { env, ...SIZE });
+    await shell.until("joined office north as pc");
+    await shell.type("devices\r");
+    await shell.until("no device can answer; smcp-computer pair adds one");
+    await shell.type("rules\r");
+    await shell.until("The first rule that fits decides:");
+    await shell.type("pair\r");
+    const { all: shown } = await shell.until("Type here only what a phone");
+    const link = /http:\/\/\S+#1\.[\w.\-\s]+?(?=Open this)/.exec(shown)?.[0]
+      .replaceAll(/\s/g, "") ?? "";
+    await using device = await startOnTerminal("computer", [
+      ...["approve", "--approve-keys", join(home.path, "keys.json"), link],
+    ], SIZE);
+    const { all } = await device.until(/runs: \d{6}/);
+    const [, digits = ""] = /runs: (\d{6})/.exec(all) ?? [];
+    await shell.until(/◆ +Digits that /);
+    await shell.type(`${digits}\r`);
+    await shell.until(`paired: "${hostname()}" can answer for "pc"`);
+    await device.until("pc: connected; nothing is asked");
+    const list = await runMain("computer", ["devices", "--json"], { env });
+    assertEquals(JSON.parse(list.stdout).devices[0].label, hostname());
+    await shell.type(`devices remove ${hostname()}\r`);
+    await shell.until(`removed "${hostname()}"`);
+  },
+);

@@ -22,7 +22,7 @@ const get = (part?: string, method = "GET", ifNoneMatch?: string) =>
   });
 
 /** What script, style and document together may take on their way, as gzip. */
-const MAX_BYTES = 15 * 1024;
+const MAX_BYTES = 15_000;
 
 Deno.test("the parts of the page are those of their sources (deno task build:console)", async () => {
   assertEquals(await Deno.readTextFile(APPROVE_MODULE), await approveModule());
