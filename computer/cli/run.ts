@@ -150,8 +150,11 @@ const follow = (
 ): Promise<Disposable> =>
   watchConfig(file, {
     changed: async (config) => {
+      const before = JSON.stringify(computer.rules);
       const { add, update, remove } = await computer.configure(config);
+      const isRuled = JSON.stringify(computer.rules) !== before;
       const lines = [
+        ...isRuled ? ["other rules"] : [],
         ...add.map(({ name }) => `added ${name}`),
         ...update.map(({ name }) => `replaced ${name}`),
         ...remove.map((name) => `removed ${name}`),

@@ -118,31 +118,31 @@ consoleTest(
     const asked = page.getByRole("article", { name: "Run this tool?" });
     const button = (name: string) =>
       asked.getByRole("button", { name, exact: true });
-    /** Of yes, always and no; a button that was just moved is only held. */
+    /** Of once, for an hour, always, no to all and no; a button that was just moved is only held. */
     const isDisabled = (): Promise<boolean[]> =>
       page.evaluate(
         `[...document.querySelectorAll("article .actions button")]
-          .map(({ disabled }) => disabled).slice(-3)`,
+          .map(({ disabled }) => disabled).slice(-5)`,
       );
     await asked.getByText(`"${path}"`).waitFor();
     assertEquals(await asked.getByText(/4,209 characters in all/).count(), 2);
-    assertEquals(await isDisabled(), [true, true, false]);
+    assertEquals(await isDisabled(), [true, true, true, false, false]);
     assertEquals(await seriousFindings(page), []);
     assertEquals(await tooWide(page), []);
     await scrollTo(page, 1); // what is cut is not seen by that
-    assertEquals(await isDisabled(), [true, true, false]);
+    assertEquals(await isDisabled(), [true, true, true, false, false]);
     await answerable(page);
     await button("Show all of it").click();
     await button("Show all of it").waitFor({ state: "detached" });
-    assertEquals(await isDisabled(), [true, true, false]);
+    assertEquals(await isDisabled(), [true, true, true, false, false]);
     await asked.getByText("Scroll to its end first.").waitFor();
     await scrollTo(page, 0.5);
-    assertEquals(await isDisabled(), [true, true, false]);
+    assertEquals(await isDisabled(), [true, true, true, false, false]);
     for (const name of ["Yes, this once", "No"]) {
       assert(await isInView(page, name), `${name} is not to be seen`);
     }
     await scrollTo(page, 1);
-    assertEquals(await isDisabled(), [false, false, false]);
+    assertEquals(await isDisabled(), [false, false, false, false, false]);
     await button("Yes, this once").click();
     assertEquals((await called).content[0]?.text, text);
   },
@@ -253,7 +253,7 @@ consoleTest(
     await page.getByRole("row", { name: /^files running/ }).waitFor();
 
     const denied = callTool(office, "echo", { text: "one" });
-    await terminal.until("y, a or n; or ↑ ↓ and Enter");
+    await terminal.until("y, h, a, m or n; or ↑ ↓ and Enter");
     await answerable(page);
     await page.getByRole("button", { name: "No", exact: true }).click();
     assert((await denied).isError);
@@ -261,7 +261,7 @@ consoleTest(
 
     const approved = callTool(office, "echo", { text: "two" });
     await page.getByText('"two"').waitFor();
-    await terminal.until("y, a or n; or ↑ ↓ and Enter");
+    await terminal.until("y, h, a, m or n; or ↑ ↓ and Enter");
     await terminal.type("y");
     assertEquals((await approved).content[0]?.text, "two");
     await page.getByText("Answered at the terminal: Yes, this once").waitFor();

@@ -213,15 +213,21 @@ Deno.test("--ui: the page decides whether a tool may run, by the rules of the te
   await t.step("no", async () => {
     const called = call("one");
     const asked = await page.question(wanted);
-    assertEquals(
-      questionText(asked),
-      `Run this tool?\n${wanted}text: "one"\nAsked by: Agent "planner"`,
-    );
+    const text = questionText(asked);
+    assert(text.startsWith(`Run this tool?\n${wanted}text: "one"\n`), text);
+    assert(text.endsWith('\nAsked by: Agent "planner"'), text);
+    assertStringIncludes(text, "20 times with exactly these arguments.");
     assertEquals(asked.asking, {
       kind: "confirm",
       choices: [
         { answer: "once", label: "Yes, this once", needsAll: true },
+        { answer: "hour", label: "Yes, for an hour, 20 times", needsAll: true },
         { answer: "always", label: "Always for this tool", needsAll: true },
+        {
+          answer: "mute",
+          label: "No, for 10 minutes to all it asks",
+          needsAll: false,
+        },
         { answer: "no", label: "No", needsAll: false },
       ],
     });
@@ -317,6 +323,11 @@ Deno.test("--ui: a yes counts only after all of the question was fetched, and ne
   const { id, asking, excess } = await page.question('text: "xxxx');
   assertEquals(excess, "the arguments are more than 256 KiB");
   assertEquals(asking.kind === "confirm" && asking.choices, [
+    {
+      answer: "mute",
+      label: "No, for 10 minutes to all it asks",
+      needsAll: false,
+    },
     { answer: "no", label: "No", needsAll: false },
   ]);
   await page.ask(`/questions/${id}`);

@@ -193,7 +193,7 @@ onTerminal(
     const asked = (count: number) =>
       view.until(({ all, cursor }) =>
         all.split("Run this tool?").length > count && !cursor.shown &&
-        /● No\b[^]*└ (y, a or n|Space)/.test(all)
+        /● No\b[^]*└ (y, h, a, m or n|Space)/.test(all)
       );
 
     await t.step("for a secret, which is not shown", async () => {
@@ -209,11 +209,11 @@ onTerminal(
     await t.step("once, always, no", async () => {
       const first = call("echo");
       await asked(1);
-      await view.type(`${UP}${UP}\r`);
+      await view.type(`${UP.repeat(4)}\r`);
       assertEquals(await first, "hi");
       const second = call("echo");
       await asked(2);
-      await view.type(`${UP}\r`);
+      await view.type(`${UP}${UP}\r`);
       assertEquals(await second, "hi");
       assertEquals(await call("echo"), "hi"); // after "always"
       const third = call("fail", "longer than the screen ".repeat(200));
@@ -242,7 +242,7 @@ onTerminal(
     });
 
     await t.step("and withdraws the question when it ends", async () => {
-      const refused = call("fail").catch(() => {});
+      const refused = call("fail", "again").catch(() => {});
       await asked(5);
       view.signal("SIGTERM");
       assertEquals(await assertRestored(view), 0);
@@ -446,7 +446,7 @@ onTerminal(
   },
 );
 
-const READY = "y, a or n; or ↑ ↓ and Enter";
+const READY = "y, h, a, m or n; or ↑ ↓ and Enter";
 
 onTerminal(
   "a question is asked at the terminal and on the page: the first answer wins, and the other is notified",

@@ -349,7 +349,7 @@ onTerminal(
     const asked = (count: number) =>
       shell.until(({ all, cursor }) =>
         all.split("Run this tool?").length > count && !cursor.shown &&
-        /└ y, a or n\S* .*\s*$/.test(all)
+        /└ y, h, a, m or n\S* .*\s*$/.test(all)
       );
 
     // Half a line when the question appears, the rest before keys are accepted. On a busy machine it
