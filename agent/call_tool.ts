@@ -148,7 +148,7 @@ async function callOnce(
       ...(input && inputFields(input)),
       ...(meta && { _meta: meta }),
     }, {
-      timeoutMs: clock.dueMs,
+      timeoutMs: clock.wholeMs,
       signal,
       reqId,
       onSent: (restart) => clock.restart = restart,
@@ -215,6 +215,12 @@ class CallClock {
   /** What is left of the time that passes now. */
   get leftMs(): number {
     return this.#time.leftMs;
+  }
+
+  /** As {@linkcode dueMs} at the beginning. */
+  get wholeMs(): number {
+    const { limitMs } = this.#time;
+    return limitMs + graceMs(limitMs);
   }
 
   /** Milliseconds until the call has timed out, without an answer of the Computer. */

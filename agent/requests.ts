@@ -326,14 +326,8 @@ const MAX_TIMEOUT_MS = 3_600_000;
  * @throws {ProtocolError} 400 that names the option, when the time is not above 0, or too long
  */
 export function wireTimeout(timeoutMs: number): number {
-  checkNumbers({ timeoutMs });
-  if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) {
-    return Math.ceil(timeoutMs / 1000);
-  }
-  throw new ProtocolError(
-    ErrorCode.BAD_REQUEST,
-    `Invalid timeoutMs: expected more than 0, at most ${MAX_TIMEOUT_MS}, got ${timeoutMs}`,
-  );
+  checkTime({ timeoutMs }, timeoutMs > 0, "more than 0, at most");
+  return Math.ceil(timeoutMs / 1000);
 }
 
 /**
@@ -347,14 +341,25 @@ export function wireConfirmation(
   confirmationTimeoutMs: number,
   timeout: number,
 ): number {
-  checkNumbers({ confirmationTimeoutMs });
-  if (confirmationTimeoutMs >= 0 && confirmationTimeoutMs <= MAX_TIMEOUT_MS) {
-    return confirmSeconds(confirmationTimeoutMs, timeout);
+  const isEnough = confirmationTimeoutMs >= 0;
+  checkTime({ confirmationTimeoutMs }, isEnough, "0 to");
+  return confirmSeconds(confirmationTimeoutMs, timeout);
+}
+
+/** @param least what it must be at least, before the most */
+function checkTime(
+  option: Readonly<Record<string, number>>,
+  isEnough: boolean,
+  least: string,
+): void {
+  checkNumbers(option);
+  for (const [name, ms] of Object.entries(option)) {
+    if (isEnough && ms <= MAX_TIMEOUT_MS) return;
+    throw new ProtocolError(
+      ErrorCode.BAD_REQUEST,
+      `Invalid ${name}: expected ${least} ${MAX_TIMEOUT_MS}, got ${ms}`,
+    );
   }
-  throw new ProtocolError(
-    ErrorCode.BAD_REQUEST,
-    `Invalid confirmationTimeoutMs: expected 0 to ${MAX_TIMEOUT_MS}, got ${confirmationTimeoutMs}`,
-  );
 }
 
 /** After a reconnect of the Agent, or its own end, a Computer may reconnect for this long. */

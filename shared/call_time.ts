@@ -64,6 +64,11 @@ export class CallTime {
     return counts ? this.leftMs : this.#confirmMs;
   }
 
+  /** Begins now, and not when it was made. */
+  begin(): void {
+    this.#since = this.#now();
+  }
+
   /** Lets the time of the person pass, or that of the tool again. */
   confirms(isConfirming: boolean): void {
     if (this.#limits.confirmMs === 0) return;

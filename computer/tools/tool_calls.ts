@@ -287,8 +287,9 @@ export class ToolCalls {
       };
     };
     const now = performance.now();
+    time.begin();
     const deadline: Deadline & { due: number } = {
-      due: now + time.leftMs,
+      due: now + time.limitMs,
       expire: () => {
         const silent = hideSecrets(silence.explain());
         const result = timeoutResult(time.limitMs / 1000, wait(), silent);

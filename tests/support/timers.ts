@@ -53,6 +53,10 @@ export const holdTimers = (...delays: number[]): ChangedTimers =>
 export const keepTimers = (delay: number): ChangedTimers =>
   changeThose([delay], "keep");
 
+/** The same for timers of a range of delays, of which some time may have passed when they are armed. */
+export const keepTimersOf = (least: number, most: number): ChangedTimers =>
+  changeTimers((delay = 0) => delay >= least && delay <= most ? "keep" : delay);
+
 /** Reports the delay of every new timer, until the end of the scope. */
 export const watchTimers = (armed: (delay: Delay) => void): Disposable =>
   changeTimers((delay) => {
