@@ -178,6 +178,7 @@ Deno.test("smcp up --approvals serves the page, and nothing of it without", asyn
       port: 0,
       publicUrl: undefined,
       clustering: undefined,
+      office: "home",
       folder: "",
     }, () => Promise.reject(new Error("no MCP")));
     try {
