@@ -1,15 +1,23 @@
 /** How a person learns that a call waits: by a command's `--notify-url`, and by Web Push from the Computer. */
 import { assert, assertEquals } from "@std/assert";
+import { join } from "node:path";
 import * as approvals from "../../../computer/approvals/approvals.ts";
 import { PushChannel } from "../../../computer/approvals/push.ts";
 import { Waker } from "../../../computer/approvals/waker.ts";
-import { poll } from "../../../shared/approvals/device.ts";
+import { PersonsDevices } from "../../../computer/cli/control/persons_devices.ts";
+import {
+  beginPairing,
+  poll,
+  type Send,
+} from "../../../shared/approvals/device.ts";
+import { readLink } from "../../../shared/approvals/pairing.ts";
 import {
   type Browser,
   PushService,
 } from "../../support/approvals/push_service.ts";
-import { Side } from "../../support/approvals/side.ts";
+import { Side, TARGET } from "../../support/approvals/side.ts";
 import { configFile } from "../../support/computer/config_file.ts";
+import { confirmRequest } from "../../support/computer/confirm_request.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { openPage, pageLink } from "../../support/computer/page_client.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
@@ -125,4 +133,45 @@ Deno.test("a phone that gave its subscription is woken for a question that waits
   call.end("over");
   await call.answer.catch(() => {});
   assertEquals(service.pushes.length, 1);
+});
+
+/** Has everything fetched by another function, until the end of the scope. */
+function fetching(other: typeof fetch): Disposable {
+  const { fetch } = globalThis;
+  globalThis.fetch = other;
+  return { [Symbol.dispose]: () => void (globalThis.fetch = fetch) };
+}
+
+Deno.test("the devices of smcp-computer are woken by Web Push, at a push service of --push-host", async () => {
+  await using service = await PushService.start();
+  await using home = await scratch();
+  using _fetch = fetching(service.fetch);
+  const devices = new PersonsDevices(
+    join(home.path, "keys.json"),
+    () => "laptop",
+    { pushHosts: [service.host] },
+  );
+  const computer = await devices.load();
+  const send: Send = (_token, message) => computer.handle(message);
+  const open = await computer.pair(TARGET);
+  const begun = await beginPairing(readLink(open.link), send, "Pixel", false);
+  assertEquals(await open.type(begun.digits), "paired");
+  const phone = await begun.paired(new AbortController().signal);
+  assertEquals(computer.page, TARGET.page);
+  const browser = await service.subscribe();
+  const push = browser.subscription;
+  await poll(phone, send, { have: [], wait: 0, push });
+  const woken = nextPush(service, 201);
+  const call = new AbortController();
+  const answer = Promise.resolve(
+    devices.confirm(confirmRequest(), call.signal),
+  );
+  await woken;
+  assertEquals(
+    textOf(service, browser),
+    "laptop: a tool call waits for your answer",
+  );
+  call.abort("timeout");
+  await answer.catch(() => {});
+  await devices.close();
 });

@@ -15,6 +15,9 @@ import { importJWK, type JWTPayload, jwtVerify } from "jose";
 import type { PushSubscription } from "../../../shared/approvals/question.ts";
 import { newAuthority, newCertificate } from "../certificates.ts";
 
+/** A test may replace that of the process. */
+const realFetch = globalThis.fetch;
+
 /** A message that it got. */
 export interface Push {
   readonly path: string;
@@ -149,7 +152,7 @@ export class PushService implements AsyncDisposable {
     init: RequestInit = {},
   ): Promise<Response> => {
     const client = this.#client;
-    return globalThis.fetch(input, { ...init, client });
+    return realFetch(input, { ...init, client });
   };
 
   /** Subscribes a browser. */
