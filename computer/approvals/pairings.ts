@@ -247,7 +247,8 @@ class Pairing {
     // Chosen now that the keys are known, or they could be searched for ones with certain digits.
     const nonce = randomBytes(16);
     const digits = await pairingDigits(this.#secret, self.id, pub, nonce);
-    const label = cleanLabel(String(Object(payload).label));
+    const { label: given } = Object(payload);
+    const label = cleanLabel(typeof given === "string" ? given : "");
     const candidate = { id, pub, label, digits };
     // First: it fails with keys that are none, which must not use the link.
     const code = { nonce: toBase64url(nonce) };

@@ -63,6 +63,8 @@ export const isSame = (a: unknown, b: unknown): boolean =>
 
 /** Matches a text as a whole; `*` stands for any characters, all others for themselves. */
 export function matchesGlob(glob: string, text: string): boolean {
+  // Most rules are about something else.
+  if (glob[0] !== "*" && glob[0] !== text[0]) return false;
   let at = 0;
   let star = -1;
   let from = 0;
@@ -122,10 +124,22 @@ export function readPath(path: unknown): AbsolutePath | undefined {
   return { drive, parts };
 }
 
+/** The folders of rules, of which there are few. */
+const folders = new Map<string, AbsolutePath | undefined>();
+const MAX_FOLDERS = 1_000;
+
+function folderOf(folder: string): AbsolutePath | undefined {
+  if (folders.has(folder)) return folders.get(folder);
+  if (folders.size >= MAX_FOLDERS) folders.clear();
+  const path = readPath(folder);
+  folders.set(folder, path);
+  return path;
+}
+
 /** Judges a path; parts that differ by case or Unicode form alone are one file on some systems. */
 function isUnder(value: unknown, folder: string): Outcome {
   const path = readPath(value);
-  const base = readPath(folder);
+  const base = folderOf(folder);
   if (path === undefined || base === undefined) return undefined;
   if (path.drive !== base.drive) {
     // On Windows, `/a` is on whichever drive is current.

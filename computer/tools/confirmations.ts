@@ -5,7 +5,6 @@
  * @module
  */
 import { effectiveToolMeta } from "../host/tool_table.ts";
-import { namesOfTool } from "../host/tool_naming.ts";
 import type { ServerConfig } from "../config/config.ts";
 import { callerOf, QuestionLimits } from "../rules/limits.ts";
 import {
@@ -20,7 +19,6 @@ import {
   autoApplyRule,
   DEFAULT_RULE,
   firstMatch,
-  type JudgedCall,
   type Rule,
   type ShownRule,
   shownRule,
@@ -41,9 +39,11 @@ import {
   toConfirmed,
 } from "./confirm.ts";
 import {
+  type CallToJudge,
   cannotAsk,
   type ConfirmDecision,
   denied,
+  judgedCall,
   type PendingCall,
   refuse,
   toolPhrase,
@@ -169,12 +169,16 @@ export class Confirmations {
     this.#version = undefined;
   }
 
+  /** Asks there where nobody could be asked before. */
+  askWith(confirm: Confirm): void {
+    this.#confirm ??= confirm;
+  }
+
   /** Finds the rule that decides on a call. */
   judge(pending: CallToJudge): Judgement {
     const { target: { server, tool } } = pending;
-    const rules = this.#rules;
-    const at = rules.length === 0 ? -1 : firstMatch(rules, judgedCall(pending));
-    const written = rules[at];
+    const at = this.#firstMatch(pending);
+    const written = this.#rules[at];
     if (written) return { rule: shownRule(written, at), written };
     const { auto_apply } = effectiveToolMeta(server.config, tool.name);
     return auto_apply === true
@@ -182,9 +186,18 @@ export class Confirmations {
       : { rule: DEFAULT_RULE };
   }
 
-  /** Asks there where nobody could be asked before. */
-  askWith(confirm: Confirm): void {
-    this.#confirm ??= confirm;
+  #firstMatch(pending: CallToJudge): number {
+    const rules = this.#rules;
+    return rules.length === 0 ? -1 : firstMatch(rules, judgedCall(pending));
+  }
+
+  /** Returns whether a call runs by rules alone; without the words of {@linkcode judge}, as most calls do. */
+  runs(pending: CallToJudge): boolean {
+    const { target: { server, tool } } = pending;
+    const at = this.#firstMatch(pending);
+    return at >= 0
+      ? this.#rules[at]?.then === "allow"
+      : effectiveToolMeta(server.config, tool.name).auto_apply === true;
   }
 
   /** Lists the rules of the configuration before the one that decides on a call, and why they do not. */
@@ -208,9 +221,9 @@ export class Confirmations {
     pending: PendingCall,
     context: CallContext,
   ): Promise<ConfirmDecision> {
+    if (this.runs(pending)) return RUN;
     const judgement = this.judge(pending);
     const { rule, written } = judgement;
-    if (rule.then === "allow") return RUN;
     if (rule.then === "deny") {
       return refuse(`${denied(pending, rule, written)}; do not repeat it`);
     }
@@ -461,18 +474,6 @@ export class Confirmations {
     return this.#version ??= hashOf(this.rules).slice(0, 16);
   }
 }
-
-/** What of a call rules judge. */
-type CallToJudge = Omit<PendingCall, "operator" | "introduction">;
-
-const judgedCall = (
-  { target: { server, tool }, name, agent, params }: CallToJudge,
-): JudgedCall => ({
-  agent,
-  servers: [server.name, server.bundleId],
-  tools: [...namesOfTool(server, tool.name), name],
-  params,
-});
 
 /** Returns what identifies a call for permissions, tickets and limits. */
 const askedCall = (

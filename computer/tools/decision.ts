@@ -3,8 +3,13 @@
  *
  * @module
  */
-import type { NamedTool } from "../host/tool_naming.ts";
-import { DEFAULT_RULE, type Rule, type ShownRule } from "../rules/rules.ts";
+import { type NamedTool, namesOfTool } from "../host/tool_naming.ts";
+import {
+  DEFAULT_RULE,
+  type JudgedCall,
+  type Rule,
+  type ShownRule,
+} from "../rules/rules.ts";
 import type { Refusal } from "./call_failure.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 
@@ -21,6 +26,19 @@ export interface PendingCall {
   /** How the MCP server introduced itself. */
   readonly introduction: string | undefined;
 }
+
+/** What of a call rules judge. */
+export type CallToJudge = Omit<PendingCall, "operator" | "introduction">;
+
+/** Describes a call as rules see it. */
+export const judgedCall = (
+  { target: { server, tool }, name, agent, params }: CallToJudge,
+): JudgedCall => ({
+  agent,
+  servers: [server.name, server.bundleId],
+  tools: [...namesOfTool(server, tool.name), name],
+  params,
+});
 
 /** What becomes of a call: a run, after a question with the hash of the definition that was shown; or a refusal. */
 export type ConfirmDecision =

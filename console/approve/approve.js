@@ -170,8 +170,11 @@ class ApprovePage {
       view.busy(false, "Not delivered. Answer again.");
       return;
     }
+    if (said === "unknown" || said.startsWith("ended")) {
+      return this.#ended(saidText(said));
+    }
+    if (said !== "taken") return view.busy(false, saidText(said));
     this.#answered.add(hash);
-    if (said !== "taken") return this.#ended(saidText(said));
     const { tool } = view.question;
     const isNo = option === "no" || option === "mute";
     const what = isNo ? "does not run" : "may run";

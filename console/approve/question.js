@@ -69,6 +69,8 @@ export class QuestionView {
   /** @type {Set<Fold>} */
   #folds;
   #isSeen = false;
+  /** About the answer that was sent. */
+  #note = "";
   #left = h("span.left", { role: "timer", "aria-live": "off" });
   #more = h("span");
   #late = h("p.warning", { hidden: true });
@@ -197,12 +199,14 @@ export class QuestionView {
   busy(isBusy, text) {
     this.#guard.isBusy = isBusy;
     this.#guard.hold();
-    this.say(text);
+    this.#note = text;
+    this.say("");
   }
 
-  /** @param {string} text about the connection, or the answer */
+  /** @param {string} text about the connection; without one, what is due about the answer */
   say(text) {
-    if (this.#status.textContent !== text) fill(this.#status, text);
+    const shown = text || this.#note;
+    if (this.#status.textContent !== shown) fill(this.#status, shown);
   }
 
   /** Ends what it observes. */

@@ -51,7 +51,8 @@ Deno.test({
   await using c = await startNode(redis.url);
   // Its first member makes "a" the home.
   await using _agent = await joinRaw(a.url, "agent", "planner", "north");
-  const [phone, other] = [await newDevice(), await newDevice("tablet")];
+  const phone = await newDevice();
+  const other = await newDevice("tablet");
   await using computer = await RelayedComputer.join(b.url, [phone]);
   const most = "x".repeat(65_536);
   for (const { url } of [a, b, c]) {

@@ -115,7 +115,7 @@ const ROWS: readonly Row[] = [
     source: `export { smcpWorker } from "@a2c-smcp/sdk/server/workers";
       export { approvals } from "@a2c-smcp/sdk/server/approvals";`,
     platforms: ["workerd"],
-    bound: 169_000 + 30_000,
+    bound: 169_000 + 18_500,
     without: ["engine.io", "mime-db", "socket.io", "ws", ...SIGN_IN],
     native: WORKERD,
   },

@@ -3,6 +3,7 @@ import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { approvals } from "@a2c-smcp/server/approvals";
 import { mcpGateway } from "../../../mcp/mod.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
+import { serverOfUp } from "../../../server/cli/up_server.ts";
 import { readApprovalsHost } from "../../../server/http/host_rule.ts";
 import { newDevice, RelayedComputer } from "../../support/approvals/relayed.ts";
 import { post } from "../../support/mcp/post.ts";
@@ -165,4 +166,28 @@ Deno.test("--approvals and --approvals-host are read; what would do nothing is r
       ],
     ] as const
   ) assertMatch(String(await read(line)), new RegExp(problem), line);
+});
+
+Deno.test("smcp up --approvals serves the page, and nothing of it without", async () => {
+  for (const approvals of [true, false]) {
+    const server = await serverOfUp({
+      mcp: false,
+      signIn: false,
+      approvals,
+      operator: false,
+      port: 0,
+      publicUrl: undefined,
+      clustering: undefined,
+      office: "home",
+      folder: "",
+    }, () => Promise.reject(new Error("no MCP")));
+    try {
+      const { url } = await server.listen({ port: 0 });
+      const page = await fetch(`${url}/approve`);
+      await page.body?.cancel();
+      assertEquals(page.status, approvals ? 200 : 404);
+    } finally {
+      await server.close();
+    }
+  }
 });

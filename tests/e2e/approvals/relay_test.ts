@@ -30,7 +30,8 @@ const WAYS = {
 for (const [way, startServer] of Object.entries(WAYS)) {
   Deno.test(`a device's bytes pass the Server, and the Computer's answer comes back [${way}]`, async () => {
     await using server = await startServer();
-    const [phone, tablet] = [await newDevice(), await newDevice("tablet")];
+    const phone = await newDevice();
+    const tablet = await newDevice("tablet");
     await using computer = await RelayedComputer.join(server.url, [
       phone,
       tablet,
@@ -89,7 +90,8 @@ for (const [way, startServer] of Object.entries(WAYS)) {
 
   Deno.test(`threat 34: whatever is wrong is the same 404, headers and all [${way}]`, async () => {
     await using server = await startServer();
-    const [phone, other] = [await newDevice(), await newDevice()];
+    const phone = await newDevice();
+    const other = await newDevice();
     await using computer = await RelayedComputer.join(server.url, [phone]);
     await using agent = await joinRaw(server.url, "agent", "planner", "north");
     await using bare = await joinRaw(server.url, "computer", "bare", "north");
@@ -190,7 +192,8 @@ Deno.test("a device has two requests at a time: a poll and an answer; then 429 s
 
 Deno.test("a Computer that leaves, and a device that is removed, end the polls of devices with the 404", async () => {
   await using server = await start();
-  const [phone, tablet] = [await newDevice(), await newDevice("tablet")];
+  const phone = await newDevice();
+  const tablet = await newDevice("tablet");
   await using computer = await RelayedComputer.join(server.url, [
     phone,
     tablet,
@@ -220,7 +223,8 @@ Deno.test("a Server that shuts down ends polls at once, and says when to try aga
 
 Deno.test("an address with many wrong tokens gets 429, without a look at the token", async () => {
   await using server = await start();
-  const [phone, other] = [await newDevice(), await newDevice()];
+  const phone = await newDevice();
+  const other = await newDevice();
   await using computer = await RelayedComputer.join(server.url, [phone]);
   const statuses: number[] = [];
   for (let i = 0; i < 61; i++) {
@@ -241,7 +245,8 @@ Deno.test("an address with many wrong tokens gets 429, without a look at the tok
 Deno.test("the log has who asked, at most once a minute, and refusals; never a token, a verifier or a body", async () => {
   await using server = await start();
   using captured = captureLog();
-  const [phone, other] = [await newDevice(), await newDevice()];
+  const phone = await newDevice();
+  const other = await newDevice();
   await using _ = await RelayedComputer.join(server.url, [phone]);
   for (const token of [phone.token, other.token, phone.token, other.token]) {
     await answerOf(await postDevice(server.url, token, "a secret body"));

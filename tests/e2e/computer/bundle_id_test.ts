@@ -4,6 +4,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { ControlledComputer } from "../../../computer/cli/control/controlled.ts";
+import { PersonsDevices } from "../../../computer/cli/control/persons_devices.ts";
 import type { ShellContext } from "../../../computer/cli/shell/command.ts";
 import {
   completeShell,
@@ -111,6 +113,12 @@ Deno.test("protocol §13: the shell takes a name or an id, completes both, and r
   const { computer } = pc;
   const context: ShellContext = {
     computer,
+    control: new ControlledComputer({
+      computer,
+      devices: new PersonsDevices("/nonexistent/keys.json", () => "pc"),
+      office: undefined,
+    }),
+    note: () => {},
     look: () => ({ columns: 200, colour: false }),
     calls: [],
   };

@@ -426,13 +426,15 @@ onTerminal(
     assert(rows.includes(`│   path: "${path}"`), rows.join("\n"));
     await view.type("ya"); // they choose nothing yet
     const hasYes = /[○●] Yes, this once/;
+    let seen = "";
     for (let pages = 0;; pages++) {
       const { text } = await view.until(({ text }) =>
         // "…" stands there until keys count again.
         hasYes.test(text) && !text.includes("└ …") || text.includes("└ Space")
       );
+      seen += text;
       if (hasYes.test(text)) {
-        assertStringIncludes(text, 'END"');
+        assertStringIncludes(seen, 'END"');
         assert(pages > 2, `${pages}`);
         break;
       }

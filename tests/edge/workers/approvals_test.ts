@@ -30,7 +30,8 @@ for (const single of [false, true]) {
         APPROVALS: true,
       });
       const { url } = server;
-      const [phone, other] = [await newDevice(), await newDevice("tablet")];
+      const phone = await newDevice();
+      const other = await newDevice("tablet");
       await using computer = await RelayedComputer.join(url, [phone]);
       for (const body of ["x", "y".repeat(65_536)]) {
         const answer = await answerOf(await postDevice(url, phone.token, body));

@@ -306,6 +306,7 @@ export const PAIRING_ATTACKS: readonly Attack[] = [
       );
       assertEquals(Object.keys(devices[0]).toSorted(), [
         "label",
+        "page",
         "paired",
         "seal",
         "sign",

@@ -279,7 +279,7 @@ Deno.test("what wakes the person is told of each question until it has ended", a
   );
 });
 
-Deno.test("a clock goes on while the machine sleeps, and is never set back", () => {
+Deno.test("threat 14: the clock of answers goes on while the machine sleeps, and is never set back", () => {
   const at = { monotonic: 5, wall: 1_000 };
   const clock = waryClock(() => at.monotonic, () => at.wall);
   assertEquals(clock(), 0);

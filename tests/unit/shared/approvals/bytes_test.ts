@@ -48,7 +48,8 @@ Deno.test("utf8Text() refuses what is not UTF-8, and keeps a byte order mark", (
 });
 
 Deno.test("joinBytes() joins, and sameBytes() compares lengths and all bytes", () => {
-  const [a, b] = [Uint8Array.of(1, 2), Uint8Array.of(3)];
+  const a = Uint8Array.of(1, 2);
+  const b = Uint8Array.of(3);
   assertEquals(joinBytes(a, joinBytes(), b), Uint8Array.of(1, 2, 3));
   assert(sameBytes(a, a.slice()));
   assert(sameBytes(joinBytes(), joinBytes()));

@@ -68,7 +68,9 @@ Deno.test("openSealed() opens the vector of RFC 9180 A.3.1, and no other aad, in
 Deno.test("@hpke/core opens what sealTo() seals", async () => {
   for (const length of LENGTHS) {
     const keys = await newPair(true);
-    const [info, aad, plain] = [randomBytes(40), randomBytes(9), bytes(length)];
+    const info = randomBytes(40);
+    const aad = randomBytes(9);
+    const plain = bytes(length);
     const { enc, seal } = await sealTo(await rawKey(keys.publicKey), info);
     const sealed = await seal(plain, aad);
     const recipient = await suite.createRecipientContext({
@@ -83,7 +85,9 @@ Deno.test("@hpke/core opens what sealTo() seals", async () => {
 Deno.test("openSealed() opens what @hpke/core seals, with keys that cannot be exported", async () => {
   for (const length of LENGTHS) {
     const keys = await newPair();
-    const [info, aad, plain] = [randomBytes(40), randomBytes(9), bytes(length)];
+    const info = randomBytes(40);
+    const aad = randomBytes(9);
+    const plain = bytes(length);
     const sender = await suite.createSenderContext({
       recipientPublicKey: keys.publicKey,
       info,
