@@ -11,7 +11,7 @@ import { toBase64 } from "./bytes.ts";
 import { fetchWhole } from "./blobs.ts";
 import { CALL_TOOL_NAMES, type CallToolOptions } from "./options.ts";
 import { inputFields } from "./queries.ts";
-import { type Requests, wireConfirmation, wireTimeout } from "./requests.ts";
+import { type Requests, wireTimeout } from "./requests.ts";
 import { ConnectionError, reasonOf } from "../client/errors.ts";
 import {
   type CallToolResult,
@@ -32,7 +32,7 @@ import {
 } from "../protocol/mod.ts";
 import { isIdentifier, isRecord } from "../protocol/names.ts";
 import { nameToCall } from "../protocol/payloads/tools.ts";
-import { CallTime } from "../shared/call_time.ts";
+import { CallTime, confirmSeconds } from "../shared/call_time.ts";
 import { checkNames } from "../shared/checks.ts";
 
 /** The default timeout of a tool call. */
@@ -195,8 +195,8 @@ class CallClock {
     const { confirmationTimeoutMs = CONFIRMATION_TIMEOUT_MS } = options;
     const runMs = restMs ?? timeoutMs;
     const timeout = wireTimeout(runMs);
-    const confirmation_timeout = wireConfirmation(
-      confirmationTimeoutMs,
+    const confirmation_timeout = confirmSeconds(
+      wireTimeout(confirmationTimeoutMs, "confirmationTimeoutMs", 0),
       timeout,
     );
     this.fields = {

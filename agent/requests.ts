@@ -28,7 +28,6 @@ import {
   type ToolProgress,
 } from "../protocol/mod.ts";
 import { abortable, RateQueue, sleep, withDeadline } from "../shared/async.ts";
-import { confirmSeconds } from "../shared/call_time.ts";
 import { checkNumbers, present } from "../shared/checks.ts";
 
 /** How long a Server waits for a Computer where the request has no timeout (protocol §7). */
@@ -303,17 +302,15 @@ const waitFor = (
     error: late,
   });
 
-/**
- * Reduces the timeout of a request to the time that is left, in whole seconds; that for a confirmation has not
- * begun.
- */
-function aged<
-  R extends object & { timeout?: unknown; confirmation_timeout?: number },
->(request: R, began: number): R {
-  const { timeout, confirmation_timeout: confirmation = 0 } = request;
+/** Reduces the timeout of a request to the time that is left, in whole seconds. */
+function aged<R extends object & { timeout?: unknown }>(
+  request: R,
+  began: number,
+): R {
+  const { timeout } = request;
   const passed = Math.floor((performance.now() - began) / 1000);
   return typeof timeout === "number" && passed > 0
-    ? { ...request, timeout: Math.max(1 + confirmation, timeout - passed) }
+    ? { ...request, timeout: Math.max(1, timeout - passed) }
     : request;
 }
 
@@ -322,44 +319,26 @@ const MAX_TIMEOUT_MS = 3_600_000;
 /**
  * Writes the time of a request as the wire does: in whole seconds, rounded up (protocol §4).
  *
+ * @param name of its option
+ * @param least 0 where that is allowed
  * @throws {TypeError} when it is no number
  * @throws {ProtocolError} 400 that names the option, when the time is not above 0, or too long
  */
-export function wireTimeout(timeoutMs: number): number {
-  checkTime({ timeoutMs }, timeoutMs > 0, "more than 0, at most");
-  return Math.ceil(timeoutMs / 1000);
-}
-
-/**
- * Returns the seconds that a person has to confirm a call, as its request has them; 0 for none of their own.
- *
- * @param timeout the seconds that the tool has
- * @throws {TypeError} when it is no number
- * @throws {ProtocolError} 400 that names the option, when the time is below 0, or too long
- */
-export function wireConfirmation(
-  confirmationTimeoutMs: number,
-  timeout: number,
+export function wireTimeout(
+  ms: number,
+  name = "timeoutMs",
+  least?: 0,
 ): number {
-  const isEnough = confirmationTimeoutMs >= 0;
-  checkTime({ confirmationTimeoutMs }, isEnough, "0 to");
-  return confirmSeconds(confirmationTimeoutMs, timeout);
-}
-
-/** @param least what it must be at least, before the most */
-function checkTime(
-  option: Readonly<Record<string, number>>,
-  isEnough: boolean,
-  least: string,
-): void {
-  checkNumbers(option);
-  for (const [name, ms] of Object.entries(option)) {
-    if (isEnough && ms <= MAX_TIMEOUT_MS) return;
-    throw new ProtocolError(
-      ErrorCode.BAD_REQUEST,
-      `Invalid ${name}: expected ${least} ${MAX_TIMEOUT_MS}, got ${ms}`,
-    );
+  checkNumbers({ [name]: ms });
+  if (ms <= MAX_TIMEOUT_MS && (ms > 0 || ms === least)) {
+    return Math.ceil(ms / 1000);
   }
+  throw new ProtocolError(
+    ErrorCode.BAD_REQUEST,
+    `Invalid ${name}: expected ${
+      least ?? "more than 0"
+    }, at most ${MAX_TIMEOUT_MS}, got ${ms}`,
+  );
 }
 
 /** After a reconnect of the Agent, or its own end, a Computer may reconnect for this long. */

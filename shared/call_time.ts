@@ -20,88 +20,50 @@ export interface CallTimes {
 
 /** What is left of the time of a call. */
 export class CallTime {
-  /** Called when the other time begins to pass. */
-  changed: () => void = () => {};
-  readonly #now: () => number;
-  readonly #limits: CallTimes;
-  #runMs: number;
-  #confirmMs: number;
-  #since: number;
-  #isConfirming = false;
+  /** Returns milliseconds of a monotonic clock. */
+  protected readonly now: () => number;
+  /** The tool's time, and that of the person. */
+  protected readonly limits: readonly [number, number];
+  protected readonly left: [number, number];
+  protected since: number;
+  /** Which of the two passes. */
+  #at: 0 | 1 = 0;
 
   /** @param now returns milliseconds of a monotonic clock */
   constructor(
-    limits: CallTimes,
+    { runMs, confirmMs }: CallTimes,
     now: () => number = () => performance.now(),
   ) {
-    this.#now = now;
-    this.#limits = limits;
-    this.#runMs = limits.runMs;
-    this.#confirmMs = limits.confirmMs;
-    this.#since = now();
+    this.now = now;
+    this.limits = [runMs, confirmMs];
+    this.left = [runMs, confirmMs];
+    this.since = now();
   }
 
   /** Whether the time of the person passes, and not that of the tool. */
   get isConfirming(): boolean {
-    return this.#isConfirming;
+    return this.#at > 0;
   }
 
   /** How long the time that passes was at first. */
   get limitMs(): number {
-    const { runMs, confirmMs } = this.#limits;
-    return this.#isConfirming ? confirmMs : runMs;
+    return this.limits[this.#at];
   }
 
   /** What is left of the time that passes. */
   get leftMs(): number {
-    const left = this.#isConfirming ? this.#confirmMs : this.#runMs;
-    return left - (this.#now() - this.#since);
-  }
-
-  /** What is left for a person who is asked to confirm it now. */
-  get confirmLeftMs(): number {
-    const counts = this.#isConfirming || this.#limits.confirmMs === 0;
-    return counts ? this.leftMs : this.#confirmMs;
-  }
-
-  /** Begins now, and not when it was made. */
-  begin(): void {
-    this.#since = this.#now();
+    return this.left[this.#at] - (this.now() - this.since);
   }
 
   /** Lets the time of the person pass, or that of the tool again. */
   confirms(isConfirming: boolean): void {
-    if (this.#limits.confirmMs === 0) return;
-    if (isConfirming === this.#isConfirming) return;
-    const { leftMs } = this;
-    if (this.#isConfirming) this.#confirmMs = leftMs;
-    else this.#runMs = leftMs;
-    this.#isConfirming = isConfirming;
-    this.#since = this.#now();
-    this.changed();
+    if (this.limits[1] === 0) return;
+    this.left[this.#at] = this.leftMs;
+    this.#at = isConfirming ? 1 : 0;
+    this.since = this.now();
   }
 }
 
-/**
- * Returns the seconds of a call's confirmation, as its request has them: both times together are at most an
- * hour, of which the tool's comes first.
- *
- * @param runSeconds the seconds that its tool may take
- */
-export const confirmSeconds = (
-  confirmMs: number,
-  runSeconds: number,
-): number =>
-  Math.min(Math.ceil(confirmMs / 1000), Math.max(0, MOST_SECONDS - runSeconds));
-
-/**
- * Returns the two times of a request (protocol §7); a part of no use counts as absent.
- *
- * @param timeout seconds of both together
- * @param confirmation seconds that are for the confirmation alone
- */
-export function timesOf(timeout: number, confirmation: unknown): CallTimes {
-  const own = Number.isInteger(confirmation) ? Number(confirmation) : 0;
-  const confirmS = own > 0 && own < timeout ? own : 0;
-  return { runMs: (timeout - confirmS) * 1000, confirmMs: confirmS * 1000 };
-}
+/** Returns the seconds that are left for a confirmation: both times together are at most an hour. */
+export const confirmSeconds = (seconds: number, runSeconds: number): number =>
+  Math.min(seconds, MOST_SECONDS - runSeconds);

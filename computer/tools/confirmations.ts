@@ -56,7 +56,7 @@ import { reasonOf } from "../util/values.ts";
 import { waitedMeta } from "../../protocol/payloads/tool_result.ts";
 import { LIMITS } from "../../shared/approvals/question.ts";
 import { onAbort } from "../../shared/async.ts";
-import type { CallTime } from "../../shared/call_time.ts";
+import type { CallClock } from "./call_clock.ts";
 
 export type {
   Confirm,
@@ -72,7 +72,7 @@ interface CallContext {
   /** Reports that the call waits. */
   readonly waits: CallWaits;
   /** What is left of the call's time. */
-  readonly time: Pick<CallTime, "confirmLeftMs">;
+  readonly time: Pick<CallClock, "confirmLeftMs">;
 }
 
 /** What a {@linkcode Confirmations} is made of. */

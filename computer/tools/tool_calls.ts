@@ -20,7 +20,6 @@ import {
 } from "../../protocol/mod.ts";
 import { operatorOf, waitingText } from "../../protocol/payloads/tools.ts";
 import { onAbort } from "../../shared/async.ts";
-import { CallTime, timesOf } from "../../shared/call_time.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
 import type { BlobStore } from "../blobs/store.ts";
 import type { McpHost } from "../host/host.ts";
@@ -32,6 +31,7 @@ import { log } from "../util/log.ts";
 import { hideSecrets } from "../util/secrets.ts";
 import { reasonOf } from "../util/values.ts";
 import { transformResult } from "../util/vrl.ts";
+import { CallClock, timesOf } from "./call_clock.ts";
 import { callFailure, refused } from "./call_failure.ts";
 import { definitionHash } from "./asked_call.ts";
 import { CallWaits } from "./call_waits.ts";
@@ -85,7 +85,7 @@ interface RunningCall {
   /** Explains why no answer came, from when its MCP server gets the call. */
   readonly silence: { explain: () => string };
   /** What is left of its time. */
-  readonly time: CallTime;
+  readonly time: CallClock;
   /** Answers the questions of the MCP server; absent where the person at this Computer does. */
   readonly answer?: AnswerQuestion;
 }
@@ -198,7 +198,7 @@ export class ToolCalls {
       throttle.report(progress);
     });
     const { timeout, confirmation_timeout } = call.request;
-    const time = new CallTime(timesOf(timeout, confirmation_timeout));
+    const time = new CallClock(timesOf(timeout, confirmation_timeout));
     const waits = new CallWaits((waiting) => {
       this.#events.emit("callWaiting", { ...started, waiting });
       const message = waiting && waitingText(waiting, this.#options.place());
@@ -283,7 +283,9 @@ export class ToolCalls {
       return waiting && {
         waiting,
         computer: this.#options.place(),
-        ...(waiting === "confirmation" && lateMs > 0 && { lateMs }),
+        ...(waiting === "confirmation" && lateMs > 0 && {
+          late: lateText(lateMs),
+        }),
       };
     };
     const now = performance.now();
@@ -407,6 +409,12 @@ function changedMeanwhile(
     ? undefined
     : `MCP server "${name}" changed it while its call was confirmed; call it again`;
 }
+
+/** Says what to do where the person may still answer. */
+const lateText = (lateMs: number): string =>
+  `. The person can still answer: repeat the call unchanged if it is still wanted, and a yes within ${
+    Math.round(lateMs / 60_000)
+  } minutes lets it run at once`;
 
 /** A call without what answers its questions is the same call. */
 const askedRequest = (request: ToolCallReq): AskedRequest => {

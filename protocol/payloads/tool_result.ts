@@ -266,8 +266,8 @@ export interface Wait {
   readonly waiting: Waiting;
   /** The name of their Computer. */
   readonly computer: string;
-  /** How long a yes that comes after the timeout counts for the same call, repeated; absent for not at all. */
-  readonly lateMs?: number;
+  /** Ends the text of a timeout where a yes that comes later counts for the same call, repeated. */
+  readonly late?: string;
 }
 
 /** Key of a result's metadata: what the call waited for when it ended. */
@@ -306,7 +306,7 @@ export function timeoutResult(
     ? `The tool did not answer within ${timeout} s${silence}`
     : wait.waiting === "confirmation"
     ? `The call was not confirmed at ${wait.computer} within ${timeout} s; the tool did not run${
-      lateText(wait)
+      wait.late ?? ""
     }`
     : `The question of the tool's MCP server was not answered at ${wait.computer} within ${timeout} s`;
   return failed(text, {
@@ -316,14 +316,6 @@ export function timeoutResult(
     ...waitedMeta(wait?.waiting),
   });
 }
-
-/** Says what to do where the person may still answer. */
-const lateText = ({ lateMs = 0 }: Wait): string =>
-  lateMs === 0
-    ? ""
-    : `. The person can still answer: repeat the call unchanged if it is still wanted, and a yes within ${
-      Math.round(lateMs / 60_000)
-    } minutes lets it run at once`;
 
 /**
  * Creates the result of a call that was cancelled (protocol §6, §7), by the reason of the request to cancel it.
@@ -337,7 +329,7 @@ export function cancelledResult(
   const [how, code] = CANCELLED.get(reason) ??
     [" by the agent", "agent_requested"];
   const what = wait?.waiting === "answer" ? "an answer" : wait?.waiting;
-  const late = wait && reason === "timeout" ? lateText(wait) : "";
+  const late = reason === "timeout" ? wait?.late ?? "" : "";
   const then = wait ? `; it waited for ${what} at ${wait.computer}${late}` : "";
   return failed(`The call was cancelled${how}${then}`, {
     a2c_cancelled: true,

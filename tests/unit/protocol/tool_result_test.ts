@@ -79,9 +79,8 @@ Deno.test("results are written with meta and _meta, equal", () => {
 });
 
 Deno.test("the result of a call that was not confirmed in time says that repeating it is right only where a later yes counts", () => {
-  const wait: Wait = { waiting: "confirmation", computer: "pc", lateMs: 6e5 };
-  const late =
-    ". The person can still answer: repeat the call unchanged if it is still wanted, and a yes within 10 minutes lets it run at once";
+  const late = ". Repeat it";
+  const wait: Wait = { waiting: "confirmation", computer: "pc", late };
   const textOf = (result: CallToolResult) => result.content[0]?.text;
   assertEquals(
     textOf(timeoutResult(9, wait)),
@@ -93,7 +92,7 @@ Deno.test("the result of a call that was not confirmed in time says that repeati
   );
   for (const reason of ["operator", undefined] as const) {
     const text = textOf(cancelledResult(reason, wait)) ?? "";
-    assertEquals(text.includes("repeat"), false, text);
+    assertEquals(text.includes("Repeat"), false, text);
   }
 });
 
