@@ -32,7 +32,7 @@ import {
 } from "../protocol/mod.ts";
 import { isIdentifier, isRecord } from "../protocol/names.ts";
 import { nameToCall } from "../protocol/payloads/tools.ts";
-import { CallTime, confirmSeconds } from "../shared/call_time.ts";
+import { CallTime, confirmSeconds } from "../shared/time/call_time.ts";
 import { checkNames } from "../shared/checks.ts";
 
 /** The default timeout of a tool call. */

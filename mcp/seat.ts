@@ -10,7 +10,7 @@
 import { officePathOf } from "../agent/office_path.ts";
 import { ConnectionError, SmcpAgent } from "../agent/mod.ts";
 import { withTimeout } from "../shared/async.ts";
-import { IdleTimer } from "../shared/idle_timer.ts";
+import { IdleTimer } from "../shared/time/idle_timer.ts";
 import type { GatewayHost } from "../shared/gateway.ts";
 
 /** How long another Agent has the seat, before its leave is no longer waited for. */

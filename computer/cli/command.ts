@@ -113,14 +113,14 @@ function addCheck(program: Command): void {
   ).action(async (flags) => {
     const { call, params, agent } = flags;
     if (call !== undefined) {
-      return (await import("./rules/check_call.ts")).checkCall(flags);
+      return (await import("./check/check_call.ts")).checkCall(flags);
     }
     if ((params ?? agent) !== undefined) {
       throw new UsageError(
         "--params and --agent are for one call; name its tool with --call",
       );
     }
-    return (await import("./check.ts")).check(flags);
+    return (await import("./check/check.ts")).check(flags);
   });
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { CallTime, type CallTimes } from "../../shared/call_time.ts";
+import { CallTime, type CallTimes } from "../../shared/time/call_time.ts";
 
 /** The time of a call that a person may have to confirm. */
 export class CallClock extends CallTime {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Waiting } from "../../protocol/mod.ts";
-import type { CallTime } from "../../shared/call_time.ts";
+import type { CallTime } from "../../shared/time/call_time.ts";
 
 /** A program that decides in place of a person takes less: nothing is reported of it. */
 const GRACE_MS = 50;

@@ -20,7 +20,7 @@ import { RunningAnswers, type Sender } from "./running_answers.ts";
 import type { CallingClient, Introduction } from "../office/begun_call.ts";
 import type { EventRoom } from "./kept_events.ts";
 import { type SessionPlace, SessionServer } from "./session_server.ts";
-import { IdleTimer } from "../../shared/idle_timer.ts";
+import { IdleTimer } from "../../shared/time/idle_timer.ts";
 import { type GatewayPost, ownerOf } from "../../shared/gateway.ts";
 
 /** A POST with a request of a session. */

@@ -12,7 +12,7 @@ const DRAWERS: Readonly<Record<string, string>> = {
   "server/cli/logging.ts": "writes the log, and escapes it",
   "computer/cli/logging.ts": "writes the log, and escapes it",
   "computer/cli/run.ts": "hands the terminal to the live view",
-  "computer/cli/check.ts": "hands the terminal to the live view",
+  "computer/cli/check/check.ts": "hands the terminal to the live view",
   "computer/cli/make_computer.ts": "hands the terminal to questions",
   "computer/cli/control/pair.ts": "hands the terminal to the prompt for digits",
   "computer/cli/shell/shell.ts": "hands the terminal to the prompt",

@@ -9,7 +9,7 @@ import { waitedFor } from "../../../agent/mod.ts";
 import { resultMeta } from "../../../protocol/mod.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { startComputer, takeSeat } from "../../support/computer/computer.ts";
-import { slowPerson } from "../../support/computer/slow_person.ts";
+import { slowPerson } from "../../support/approvals/slow_person.ts";
 import { startOffice } from "../../support/office.ts";
 import { keepTimersOf } from "../../support/timers.ts";
 

@@ -17,7 +17,7 @@ import {
 } from "../../support/approvals/push_service.ts";
 import { Side, TARGET } from "../../support/approvals/side.ts";
 import { configFile } from "../../support/computer/config_file.ts";
-import { confirmRequest } from "../../support/computer/confirm_request.ts";
+import { confirmRequest } from "../../support/approvals/confirm_request.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { openPage, pageLink } from "../../support/computer/page_client.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";

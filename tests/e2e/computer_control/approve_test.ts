@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { runMain } from "../../support/command.ts";
-import { confirmRequest } from "../../support/computer/confirm_request.ts";
+import { confirmRequest } from "../../support/approvals/confirm_request.ts";
 import {
   type ApprovalsRelay,
   serveApprovals,

@@ -24,7 +24,7 @@ import {
   type ConfirmRequest,
   toConfirmed,
 } from "../../../computer/tools/confirm.ts";
-import { confirmRequest } from "../computer/confirm_request.ts";
+import { confirmRequest } from "./confirm_request.ts";
 import { type Scratch, scratch } from "../scratch.ts";
 
 /** What opens approvals: the module itself, or a copy without one of its checks. */

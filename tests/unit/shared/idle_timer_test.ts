@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { IdleTimer } from "../../../shared/idle_timer.ts";
+import { IdleTimer } from "../../../shared/time/idle_timer.ts";
 import { keepTimers } from "../../support/timers.ts";
 
 /** A timer for 1000 ms that the test fires, and how often it has called back. */

@@ -5,7 +5,7 @@
  * @module
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { slowPerson } from "../../../support/computer/slow_person.ts";
+import { slowPerson } from "../../../support/approvals/slow_person.ts";
 import { fixtureHere } from "../../../support/computer/fixture_here.ts";
 import { serveOffice } from "../../../support/mcp/gateway.ts";
 import {

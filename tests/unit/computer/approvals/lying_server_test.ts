@@ -5,7 +5,7 @@ import type { Confirm } from "../../../../computer/tools/confirm.ts";
 import { poll, type Send } from "../../../../shared/approvals/device.ts";
 import type { Question } from "../../../../shared/approvals/question.ts";
 import { answerBy, shownBy, Side } from "../../../support/approvals/side.ts";
-import { confirmRequest } from "../../../support/computer/confirm_request.ts";
+import { confirmRequest } from "../../../support/approvals/confirm_request.ts";
 
 const open = () => Side.open({ Approvals });
 

@@ -7,7 +7,7 @@ import { poll, sendAnswer } from "../../../../shared/approvals/device.ts";
 import { LIMITS } from "../../../../shared/approvals/question.ts";
 import { settled } from "../../../support/approvals/attacks.ts";
 import { answerBy, shownBy, Side } from "../../../support/approvals/side.ts";
-import { confirmRequest } from "../../../support/computer/confirm_request.ts";
+import { confirmRequest } from "../../../support/approvals/confirm_request.ts";
 
 Deno.test("open: the first answer of a device ends a question, with its label and reason", async () => {
   await using side = await Side.open(approvals);

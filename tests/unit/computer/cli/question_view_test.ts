@@ -31,7 +31,7 @@ import type {
 import { readFields } from "../../../../computer/tools/form.ts";
 import { textWidth } from "../../../../cli/terminal_text.ts";
 import { nameText, quoted } from "../../../../shared/shown_text.ts";
-import { confirmRequest } from "../../../support/computer/confirm_request.ts";
+import { confirmRequest } from "../../../support/approvals/confirm_request.ts";
 import { steps } from "../../../support/texts/steps.ts";
 import { hostileText } from "../../../support/texts/hostile_text.ts";
 

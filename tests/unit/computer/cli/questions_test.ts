@@ -22,7 +22,7 @@ import {
   viewQuestion,
 } from "../../../../computer/cli/question_view.ts";
 import { Screen, type View } from "../../../../computer/cli/screen.ts";
-import { confirmRequest } from "../../../support/computer/confirm_request.ts";
+import { confirmRequest } from "../../../support/approvals/confirm_request.ts";
 import { terminalQuestions } from "../../../../computer/cli/terminal_questions.ts";
 
 const request = (tool = "write_file"): ConfirmRequest =>

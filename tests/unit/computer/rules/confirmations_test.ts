@@ -4,8 +4,11 @@ import type {
   ConfirmAnswer,
 } from "../../../../computer/tools/confirmations.ts";
 import { firstAnswer } from "../../../../computer/tools/first_answer.ts";
-import { askedPerson, Decisions } from "../../../support/computer/decisions.ts";
-import { confirmRequest } from "../../../support/computer/confirm_request.ts";
+import {
+  askedPerson,
+  Decisions,
+} from "../../../support/approvals/decisions.ts";
+import { confirmRequest } from "../../../support/approvals/confirm_request.ts";
 
 /** Lets all that waits for nothing but its turn run. */
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve));

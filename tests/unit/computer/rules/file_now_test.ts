@@ -10,7 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readFileNow } from "../../../../computer/tools/file_now.ts";
-import { Decisions } from "../../../support/computer/decisions.ts";
+import { Decisions } from "../../../support/approvals/decisions.ts";
 
 Deno.test({
   name:

@@ -3,7 +3,7 @@ import {
   askedPerson,
   Decisions,
   type TestCall,
-} from "../../../support/computer/decisions.ts";
+} from "../../../support/approvals/decisions.ts";
 
 const MINUTES_10 = 600_000;
 

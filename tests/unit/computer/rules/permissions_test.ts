@@ -7,7 +7,7 @@ import {
   askedPerson,
   Decisions,
   type TestCall,
-} from "../../../support/computer/decisions.ts";
+} from "../../../support/approvals/decisions.ts";
 import { view } from "../../../support/computer/server_view.ts";
 
 /** Decides calls, of which a program allows the first as it is told, and refuses all others. */

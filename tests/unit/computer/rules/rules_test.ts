@@ -10,7 +10,7 @@ import { view } from "../../../support/computer/server_view.ts";
 import {
   naiveFirstMatch,
   naiveGlob,
-} from "../../../support/computer/naive_rules.ts";
+} from "../../../support/approvals/naive_rules.ts";
 
 type Params = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { CallClock, timesOf } from "../../../../computer/tools/call_clock.ts";
-import { confirmSeconds } from "../../../../shared/call_time.ts";
+import { confirmSeconds } from "../../../../shared/time/call_time.ts";
 
 /** A clock that the test moves. */
 function clock() {

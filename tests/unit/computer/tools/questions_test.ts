@@ -9,7 +9,7 @@ import {
 } from "../../../../computer/tools/form.ts";
 import { ProgressThrottle } from "../../../../computer/tools/progress.ts";
 import type { ToolProgress } from "../../../../protocol/mod.ts";
-import { CallTime } from "../../../../shared/call_time.ts";
+import { CallTime } from "../../../../shared/time/call_time.ts";
 import { TestClock } from "../../../support/clock.ts";
 
 const fieldsOf = (

@@ -12,8 +12,8 @@ import type {
   ConfirmDecision,
   PendingCall,
 } from "../../../computer/tools/decision.ts";
-import { CallTime } from "../../../shared/call_time.ts";
-import { mcpTool, view } from "./server_view.ts";
+import { CallTime } from "../../../shared/time/call_time.ts";
+import { mcpTool, view } from "../computer/server_view.ts";
 
 /** A question that waits, and how it is answered. */
 export interface WaitingQuestion {

@@ -1,13 +1,16 @@
 import process from "node:process";
-import { ownCommand } from "../../cli/own_command.ts";
-import { partsOf, type ToolHost } from "../tool_host.ts";
-import { type ComputerConfig, serverPlaceholders } from "../config/config.ts";
-import { describeFailure, serverLabel } from "./report.ts";
-import { isDocument, isWindow } from "../resources/listed.ts";
-import { PagedList } from "../../shared/pages.ts";
-import type { Resource } from "../../protocol/mod.ts";
-import type { OfferedTool } from "../host/tool_table.ts";
-import type { ServerStatus } from "../host/server_status.ts";
+import { ownCommand } from "../../../cli/own_command.ts";
+import { partsOf, type ToolHost } from "../../tool_host.ts";
+import {
+  type ComputerConfig,
+  serverPlaceholders,
+} from "../../config/config.ts";
+import { describeFailure, serverLabel } from "../report.ts";
+import { isDocument, isWindow } from "../../resources/listed.ts";
+import { PagedList } from "../../../shared/pages.ts";
+import type { Resource } from "../../../protocol/mod.ts";
+import type { OfferedTool } from "../../host/tool_table.ts";
+import type { ServerStatus } from "../../host/server_status.ts";
 
 /** The findings about a configuration, as `--json` prints them. */
 export type Findings = ReturnType<typeof sumUp>;

@@ -4,7 +4,7 @@ import { plain } from "../../../cli/terminal_text.ts";
 import { isRecord } from "../../../protocol/names.ts";
 import { isOpenEnded } from "../../tools/asked_call.ts";
 import { partsOf, type ToolHost } from "../../tool_host.ts";
-import { type CheckFlags, hostFor } from "../check.ts";
+import { type CheckFlags, hostFor } from "./check.ts";
 import { logTo } from "../logging.ts";
 import { loadHostConfig } from "../make_computer.ts";
 import { plainView } from "../screen.ts";

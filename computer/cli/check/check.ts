@@ -1,38 +1,38 @@
 import process from "node:process";
-import { print, printJson } from "../../cli/print.ts";
-import { StoppedError } from "../../cli/run.ts";
-import type { ComputerConfig } from "../config/config.ts";
-import { reasonOf } from "../util/values.ts";
-import type { ClientProtocol } from "../../client/options.ts";
-import { PROFILES } from "../../protocol/mod.ts";
-import { tryLists } from "../requests/requests.ts";
-import { partsOf, ToolHost } from "../tool_host.ts";
+import { print, printJson } from "../../../cli/print.ts";
+import { StoppedError } from "../../../cli/run.ts";
+import type { ComputerConfig } from "../../config/config.ts";
+import { reasonOf } from "../../util/values.ts";
+import type { ClientProtocol } from "../../../client/options.ts";
+import { PROFILES } from "../../../protocol/mod.ts";
+import { tryLists } from "../../requests/requests.ts";
+import { partsOf, ToolHost } from "../../tool_host.ts";
 import {
   checked,
   type CheckedServer,
   type Findings,
   listResourceUris,
   sumUp,
-} from "./check_findings.ts";
+} from "./findings.ts";
 import {
   type HostFlags,
   hostOptions,
   loadHostConfig,
   person,
   strayVariables,
-} from "./make_computer.ts";
-import { serverLabel } from "./report.ts";
-import { logTo } from "./logging.ts";
-import { firstSignal } from "../../cli/signals.ts";
+} from "../make_computer.ts";
+import { serverLabel } from "../report.ts";
+import { logTo } from "../logging.ts";
+import { firstSignal } from "../../../cli/signals.ts";
 import {
   pad,
   plain,
   plainLines,
   shorten,
   textWidth,
-} from "../../cli/terminal_text.ts";
-import { LiveBlock, paint, plainView, type View } from "./screen.ts";
-import type { ServerStatus } from "../host/server_status.ts";
+} from "../../../cli/terminal_text.ts";
+import { LiveBlock, paint, plainView, type View } from "../screen.ts";
+import type { ServerStatus } from "../../host/server_status.ts";
 
 /** The flags of `check`. */
 export interface CheckFlags extends HostFlags {
