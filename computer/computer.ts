@@ -8,12 +8,11 @@ import type { ClientProtocol } from "../client/options.ts";
 import { checkNames, type NamesOf } from "../shared/checks.ts";
 import { OfficeLink } from "./requests/office_link.ts";
 import {
-  partsOf,
   TOOL_HOST_NAMES,
-  ToolHost,
   type ToolHostOptions,
   type ToolHostStatus,
-} from "./tool_host.ts";
+} from "./options.ts";
+import { partsOf, ToolHost } from "./tool_host.ts";
 import type { ComputerEvents } from "./tools/events.ts";
 import { logThrown } from "./util/log.ts";
 

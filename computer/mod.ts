@@ -46,11 +46,8 @@ export {
   SmcpComputer,
   type SmcpComputerOptions,
 } from "./computer.ts";
-export {
-  ToolHost,
-  type ToolHostOptions,
-  type ToolHostStatus,
-} from "./tool_host.ts";
+export type { ToolHostOptions, ToolHostStatus } from "./options.ts";
+export { ToolHost } from "./tool_host.ts";
 export type { HostingOptions } from "./host/hosting.ts";
 export type { BlobOptions } from "./blobs/options.ts";
 export type {

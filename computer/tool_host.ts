@@ -14,7 +14,6 @@ import {
   type GetFinderRet,
   type GetPromptRet,
   type GetResourcesRet,
-  type MCPServerInput,
   type Prompt,
   READ_RESOURCE_EVENT,
   type ResourceContents,
@@ -26,17 +25,15 @@ import {
   UPDATE_TOOL_LIST_EVENT,
 } from "../protocol/mod.ts";
 import { BlobExchange } from "./blobs/blobs.ts";
-import { BLOB_NAMES, type BlobOptions } from "./blobs/options.ts";
 import type {
   ComputerConfig,
   ConfigChanges,
-  ServerConfig,
   ServerSettings,
 } from "./config/config.ts";
 import type { ComputerInputs } from "./config/input_store.ts";
 import { parseOptions } from "./config/parse_config.ts";
 import { redactConfig } from "./config/redact.ts";
-import { Hosting, HOSTING_NAMES, type HostingOptions } from "./host/hosting.ts";
+import { Hosting } from "./host/hosting.ts";
 import type { ComputerEvents, ToolHostEvents } from "./tools/events.ts";
 import type { McpHost } from "./host/host.ts";
 import {
@@ -54,69 +51,17 @@ import type { DpeResolver } from "./resources/dpe.ts";
 import { WatchedUris } from "./resources/watched_uris.ts";
 import { ResourceWatch } from "./resources/resource_watch.ts";
 import { SKILL_KIND, skillBlobs, Skills } from "./skills/skills.ts";
-import type { PermissionList, PermissionStore } from "./rules/permissions.ts";
-import type { Rule, ShownRule } from "./rules/rules.ts";
+import type { PermissionList } from "./rules/permissions.ts";
+import type { ShownRule } from "./rules/rules.ts";
 import { hideSecrets } from "./util/secrets.ts";
 import { logThrown, WarnOnce } from "./util/log.ts";
 import { checkNames, checkNumbers, type NamesOf } from "../shared/checks.ts";
-import type { ServerStatus } from "./host/server_status.ts";
-import type { OfferedTool } from "./host/tool_table.ts";
-import type { Confirm } from "./tools/confirmations.ts";
-import type { Elicit } from "./tools/elicitations.ts";
 import { ToolCalls } from "./tools/tool_calls.ts";
-
-/** What a {@linkcode ToolHost} hosts, and how. */
-export interface ToolHostOptions extends HostingOptions, BlobOptions {
-  /** MCP servers by name, or a list of them; what has a default may be left out (protocol §4). */
-  servers:
-    | Readonly<Record<string, ServerSettings>>
-    | readonly (ServerSettings & { name: string } | ServerConfig)[];
-  /** The definitions of `${input:ID}` placeholders. */
-  inputs?: readonly MCPServerInput[];
-  /** Asks whether a tool without `auto_apply` may run; without it such calls are answered 4005 (protocol §7). */
-  confirm?: Confirm;
-  /**
-   * Rules about tool calls, of which the first that matches decides; what none is about, `auto_apply` and
-   * `confirm` decide.
-   */
-  rules?: readonly Rule[];
-  /** Keeps what was allowed for later calls, too; without it that ends with the Computer. */
-  permissions?: PermissionStore;
-  /**
-   * The folder of skills, whose part `user` is offered as it is, and watched; those of MCP servers
-   * are kept in its part `mcp`. Without it there are no skills.
-   */
-  skillHome?: string;
-  /** Answers questions that MCP servers ask during tool calls; without it they are refused. */
-  elicit?: Elicit;
-}
-
-/** The names of {@linkcode ToolHostOptions}. */
-export const TOOL_HOST_NAMES = {
-  ...HOSTING_NAMES,
-  ...BLOB_NAMES,
-  servers: true,
-  inputs: true,
-  confirm: true,
-  rules: true,
-  permissions: true,
-  skillHome: true,
-  elicit: true,
-} satisfies NamesOf<ToolHostOptions>;
-
-/** How the MCP servers of a {@linkcode ToolHost} are doing. */
-export interface ToolHostStatus {
-  /** Its MCP servers, in the order of the configuration. */
-  readonly servers: readonly ServerStatus[];
-  /** The tools that can be called right now. */
-  readonly tools: readonly OfferedTool[];
-  /** The names of the skills that it offers. */
-  readonly skills: readonly string[];
-  /** What is wrong as a whole: clashing ids, tool names and hosts of URIs; skills and answers that are left out. */
-  readonly problems: readonly string[];
-  /** How many tool calls are running. */
-  readonly runningCalls: number;
-}
+import {
+  TOOL_HOST_NAMES,
+  type ToolHostOptions,
+  type ToolHostStatus,
+} from "./options.ts";
 
 type DesktopNames = NamesOf<Parameters<ToolHost["getDesktop"]>[0]>;
 const DESKTOP_NAMES: DesktopNames = { size: true, window: true };

@@ -210,9 +210,18 @@ export const GUARANTEES: Readonly<Record<string, readonly string[]>> = {
     "what is laid out is bounded by what is shown",
     "a question of too many bytes has no yes on the page of a Computer, which stays responsive",
   ],
-  "An \"always\" ends when its MCP server is replaced.": [
-    "an always for a server does not apply to its replacement, which may be another program",
-  ],
+  'An "always", and a yes for an hour, are for one Agent and one tool, and end when the tool or its MCP server changes; neither overrides a rule that denies, or that asks about every call.':
+    [
+      "threat 30: a permission ends where the tool's definition, the MCP server's configuration or the program behind it changes",
+      "always allows an Agent a tool with any arguments; no permission overrides a deny, or a rule that asks every time",
+      "an always for a server does not apply to its replacement, which may be another program",
+    ],
+  "An `allow` rule matches no call with an argument that it does not name, and no path or host that cannot be judged; `deny` matches what cannot be judged.":
+    [
+      "threat 7: an optional argument that a rule does not name is not let past an allow",
+      "paths: what a text hides is not allowed, and is denied",
+      "hosts: what programs read in different ways is not allowed, and is denied",
+    ],
   "A misspelled restriction of the configuration is an error.": [
     "parseComputerConfig() lists every problem with its path and a remedy; the schema refuses the same files",
     "a configuration in any of its forms has no problem, and conforms to the schema",

@@ -72,7 +72,7 @@ export interface MoreAnswerers {
   readonly page?: Pick<Page, "questions" | "authorize"> | undefined;
   /** Ask too, about tool calls. */
   readonly devices: {
-    /** Whether there are any now; without a terminal and a page nobody else is asked. */
+    /** Whether there are any now; without a terminal and a page no other is asked. */
     readonly isKept: boolean;
     readonly confirm: Confirm;
     readonly permissions: PermissionStore;
@@ -131,7 +131,7 @@ export function makeComputer(
   return computer;
 }
 
-/** Answers as `--yes` does: whoever asks about every call wants a person to answer. */
+/** Answers as `--yes` does: a rule that asks about every call is for a person. */
 const answerOfYes = ({ every, rule }: ConfirmRequest) =>
   every
     ? {

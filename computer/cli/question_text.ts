@@ -81,7 +81,7 @@ export const PAGE_CHOICES: readonly Choice<"accept" | "decline">[] = [
   { answer: "decline", key: "n", label: "Decline", needsAll: false },
 ];
 
-/** Returns whether the reason for which a question is withdrawn says that it was answered, and where. */
+/** Returns whether the reason for which a question is withdrawn is that it was answered, and where. */
 export const isAnswered = (reason: unknown): reason is string =>
   typeof reason === "string" && /^(answered|allowed|refused) /.test(reason);
 

@@ -88,7 +88,7 @@ export class RunningComputer {
   /**
    * Asks.
    *
-   * @throws {Error} what the Computer says, or that it has ended
+   * @throws {Error} the Computer's error, or that it has ended
    */
   request<C extends Exclude<ControlCommand, "pair">>(
     request: Extract<ControlRequest, { readonly command: C }>,
@@ -100,7 +100,7 @@ export class RunningComputer {
    * Pairs a device.
    *
    * @param show gets what happens
-   * @throws {Error} what the Computer says, or that it has ended
+   * @throws {Error} the Computer's error, or that it has ended
    */
   pair(
     page: string | undefined,

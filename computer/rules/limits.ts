@@ -31,7 +31,7 @@ export class QuestionLimits {
     this.#now = now;
   }
 
-  /** Returns why nobody is asked about a call; undefined where somebody may be. */
+  /** Returns why a call is refused without a question; undefined where a person may be asked. */
   refusal(call: AskedCall): string | undefined {
     this.#dropEnded();
     const { agent, bundleId, tool, params } = call;

@@ -1,12 +1,12 @@
 /**
  * The rules of a Computer about tool calls: the first that matches decides whether a call runs, is asked
- * about, or is denied. What a configuration says of tools elsewhere is shown as the rules that it is.
+ * about, or is denied. What a configuration has about tools elsewhere is shown as the rules that it is.
  *
  * @module
  */
 import { type Conditions, judgeArguments, matchesGlob } from "./conditions.ts";
 
-/** A rule of the configuration. All that it says must match; what it does not say matches everything. */
+/** A rule of the configuration. All that it names must match; what it does not name matches everything. */
 export interface Rule {
   /** What happens to a call that matches. */
   then: "allow" | "ask" | "deny";
@@ -74,7 +74,7 @@ const fits = (glob: string | undefined, names: readonly string[]): boolean =>
 
 /** A rule as people see it, in the order in which they are applied. */
 export interface ShownRule {
-  /** Its path in the configuration, such as `rules.0`, or `default` for what no rule says. */
+  /** Its path in the configuration, such as `rules.0`, or `default` where no rule matches. */
   readonly id: string;
   /** What it does with a call. */
   readonly then: Rule["then"];
@@ -91,7 +91,7 @@ export const DEFAULT_RULE: ShownRule = {
   text: "ask about every other call",
 };
 
-/** What a rule of the configuration says in words. */
+/** A rule of the configuration in words. */
 export const shownRule = (rule: Rule, at: number): ShownRule => ({
   id: `rules.${at}`,
   then: rule.then,
@@ -142,7 +142,7 @@ const CONDITION_WORDS: Readonly<Record<string, string>> = {
   max: "is at most",
 };
 
-/** What the configuration of an MCP server says of its tools. */
+/** What the configuration of an MCP server has about its tools. */
 export interface ToolSettings {
   readonly name: string;
   readonly forbidden_tools: readonly string[];

@@ -52,7 +52,7 @@ export function configurationHash(
   return hashOf(known);
 }
 
-/** Arguments with which a tool does whatever they say: what was allowed for one call says nothing of others. */
+/** Arguments with which a tool does whatever is in them: what was allowed for one call means nothing for others. */
 const OPEN_ENDED = /^(command|script|code|sql)$/i;
 
 /** Returns whether a call can only be allowed by itself. */

@@ -1,5 +1,5 @@
 /**
- * The time of a call at its Computer, which ends it and tells the person what is left.
+ * The time of a call at its Computer, which ends it, and what is left of it for the person.
  *
  * @module
  */

@@ -44,7 +44,7 @@ export interface ConfirmRequest {
   late(answer: ConfirmAnswer | Confirmed): void;
   /**
    * Announces, while the question is open, that `late` may be called: the result of a call that times out
-   * then says that repeating it unchanged is right.
+   * then has the advice to repeat it unchanged.
    */
   expectLate?(): void;
 }

@@ -95,7 +95,7 @@ export interface ConfirmationsOptions {
 
 const RUN: ConfirmDecision = { kind: "run" };
 
-/** What a rule says of a call. */
+/** The outcome of the rules for a call. */
 export interface Judgement {
   /** The rule that decides. */
   readonly rule: ShownRule;
@@ -169,7 +169,7 @@ export class Confirmations {
     this.#version = undefined;
   }
 
-  /** Asks there where nobody could be asked before. */
+  /** Asks there where no person could be asked before. */
   askWith(confirm: Confirm): void {
     this.#confirm ??= confirm;
   }
@@ -244,7 +244,7 @@ export class Confirmations {
     return await this.#question(pending, call, judgement, context);
   }
 
-  /** Asks about a call, and does what the answer says. */
+  /** Asks about a call, and acts on the answer. */
   async #question(
     pending: PendingCall,
     call: AskedCall,
@@ -349,7 +349,7 @@ export class Confirmations {
     };
   }
 
-  /** Remembers what an answer says of other calls; returns whether it is a yes. */
+  /** Remembers what an answer means for other calls; returns whether it is a yes. */
   #take(
     { options, every }: ConfirmRequest,
     call: AskedCall,

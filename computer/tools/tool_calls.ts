@@ -410,7 +410,7 @@ function changedMeanwhile(
     : `MCP server "${name}" changed it while its call was confirmed; call it again`;
 }
 
-/** Says what to do where the person may still answer. */
+/** Advises what to do where the person may still answer. */
 const lateText = (lateMs: number): string =>
   `. The person can still answer: repeat the call unchanged if it is still wanted, and a yes within ${
     Math.round(lateMs / 60_000)

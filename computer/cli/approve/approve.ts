@@ -59,7 +59,7 @@ export async function approve(
     if (opened) await kept.add(await pair(opened, flags, end.signal));
     const pairings = await kept.list();
     if (pairings.length === 0) throw new Error(HOW_TO_PAIR);
-    const desk = {
+    const person = {
       confirm: questions.confirm,
       askReason: async (signal: AbortSignal) =>
         String(await questions.askInput(WHY_NOT, signal) ?? ""),
@@ -67,7 +67,7 @@ export async function approve(
     };
     print("Waits for questions; Ctrl-C ends, and answers nothing");
     const devices = pairings.map((pairing) =>
-      new Device(pairing, httpSend(pairing, flags), desk).run(end.signal)
+      new Device(pairing, httpSend(pairing, flags), person).run(end.signal)
     );
     await Promise.all(devices);
     throw new Error(`no Computer takes answers from here: ${HOW_TO_PAIR}`);
@@ -129,7 +129,7 @@ async function pair(
   });
   const { digits } = begun;
   print(
-    `Type these digits where \`smcp-computer pair\` runs: ${digits}\nThey are for you alone: give them to nobody who asks for them`,
+    `Type these digits where \`smcp-computer pair\` runs: ${digits}\nThey are for you alone: give them to no other person`,
   );
   for (;;) {
     try {

@@ -24,7 +24,7 @@ import { reasonOf } from "../../util/values.ts";
 import { nearestOption, toRequest } from "./asked_question.ts";
 
 /** Where questions are asked. */
-export interface DeviceDesk {
+export interface DevicePerson {
   /** Asks at the terminal. */
   readonly confirm: Confirm;
   /** Asks why not; an empty text is no reason. */
@@ -45,17 +45,17 @@ const RETRY = { minDelayMs: 1_000, maxDelayMs: 30_000, jitter: 0.3 };
 export class Device {
   readonly #pairing: Pairing;
   readonly #send: Send;
-  readonly #desk: DeviceDesk;
+  readonly #person: DevicePerson;
   /** The questions that are shown, or wait for their turn. */
   readonly #open = new Map<string, AbortController>();
   readonly #answered = new Set<string>();
   #tick = "";
   #tickAt = -Infinity;
 
-  constructor(pairing: Pairing, send: Send, desk: DeviceDesk) {
+  constructor(pairing: Pairing, send: Send, person: DevicePerson) {
     this.#pairing = pairing;
     this.#send = send;
-    this.#desk = desk;
+    this.#person = person;
   }
 
   /**
@@ -138,12 +138,12 @@ export class Device {
     try {
       while (!signal.aborted) {
         const confirmed = toConfirmed(
-          await this.#desk.confirm(request, signal),
+          await this.#person.confirm(request, signal),
         );
         if (signal.aborted) return;
         const option = nearestOption(request, confirmed);
         const isNo = option === "no" || option === "mute";
-        const reason = isNo ? await this.#desk.askReason(signal) : "";
+        const reason = isNo ? await this.#person.askReason(signal) : "";
         if (signal.aborted) return;
         const isDone = await this.#answer(asked.hash, {
           option,
@@ -197,7 +197,7 @@ export class Device {
   }
 
   #note(text: string): void {
-    this.#desk.note(`${nameText(this.#pairing.name)}: ${text}`);
+    this.#person.note(`${nameText(this.#pairing.name)}: ${text}`);
   }
 }
 

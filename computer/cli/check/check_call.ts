@@ -19,7 +19,7 @@ export interface CheckCallFlags extends CheckFlags {
   agent?: string;
 }
 
-/** Starts the MCP servers, and says which rule decides on a call, and why. */
+/** Starts the MCP servers, and prints which rule decides on a call, and why. */
 export async function checkCall(
   flags: CheckCallFlags & { readonly call: string },
 ): Promise<void> {

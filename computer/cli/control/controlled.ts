@@ -85,7 +85,7 @@ export class ControlledComputer implements ControlTarget {
     const { computer, publicUrl, devices } = this.#parts;
     const approvals = await devices.load();
     const link = officeLinkOf(computer).devices;
-    const { host } = await link.announce(); // tells whether the Server has approvals
+    const { host } = await link.announce(); // with it comes whether the Server has approvals
     const { office } = computer;
     if (office === undefined) throw new Error("the Computer left its office");
     const url = reachedAt(publicUrl ?? computer.url, host);
@@ -138,7 +138,7 @@ async function converse(
 const REASONS: Readonly<
   Record<Exclude<Awaited<OpenPairing["ended"]>, "paired">, string>
 > = {
-  expired: "nobody typed the digits within five minutes",
+  expired: "the digits were not typed within five minutes",
   "wrong digits": "the digits were wrong three times",
   replaced: "another pairing has begun",
   cancelled: "it was cancelled",

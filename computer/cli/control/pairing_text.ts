@@ -11,7 +11,7 @@ export function linkLines(
     ...warnings.map((text) => `warning: ${text}`),
     link,
     `Open this link within ${minutes} minutes, once: scan the code with your phone, or run on another machine: smcp-computer approve 'LINK'`,
-    "It shows six digits. Type here only what a phone in your hand shows: whoever sends you digits wants to answer in your name.",
+    "It shows six digits. Type here only what a phone in your hand shows: whoever sends you digits is about to answer in your name.",
   ];
 }
 

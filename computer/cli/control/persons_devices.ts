@@ -95,7 +95,7 @@ export class PersonsDevices {
     onAbort(signal, () => {
       this.#waiting.delete(waiting);
       this.#waker?.answered(waiting.id);
-      resolve("no"); // which nobody reads any more
+      resolve("no"); // which is not read any more
     });
     return promise;
   };
@@ -184,7 +184,7 @@ export class PersonsDevices {
 
   #connect(computer: SmcpComputer, approvals: Approvals): void {
     officeLinkOf(computer).devices.use(approvals);
-    // Where nobody could be asked before.
+    // Where no person could be asked before.
     partsOf(computer).calls.confirmations.askWith(this.confirm);
   }
 }

@@ -221,7 +221,7 @@ class OpenQuestion<T> {
     );
   }
 
-  /** Ends it without an answer of its own; a text of ours says where it was answered. */
+  /** Ends it without an answer of its own; a text of ours names where it was answered. */
   withdraw(reason: unknown): void {
     const outcome = isAnswered(reason) ? reason : "not needed any more";
     this.#end(this.#question.withdrawn, "withdrawn", outcome);

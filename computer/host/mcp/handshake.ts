@@ -201,7 +201,7 @@ async function discover(
   }
 }
 
-/** Returns what tells one program from another. */
+/** Returns what distinguishes one program from another. */
 const introductionOf = (serverInfo: unknown): string => {
   const { name, version } = Object(serverInfo);
   return JSON.stringify([name, version]);

@@ -12,7 +12,7 @@ import type {
   ConfirmDecision,
   PendingCall,
 } from "../../../computer/tools/decision.ts";
-import { CallTime } from "../../../shared/time/call_time.ts";
+import { CallClock } from "../../../computer/tools/call_clock.ts";
 import { mcpTool, view } from "../computer/server_view.ts";
 
 /** A question that waits, and how it is answered. */
@@ -64,7 +64,7 @@ export class Decisions {
   }
 
   decide(call: TestCall = {}): Promise<ConfirmDecision> {
-    const time = new CallTime({ runMs: 60_000, confirmMs: 0 });
+    const time = new CallClock({ runMs: 60_000, confirmMs: 0 });
     return this.confirmations.decide(this.pending(call), {
       signal: call.signal ?? new AbortController().signal,
       waits: new CallWaits(() => {}, time),
