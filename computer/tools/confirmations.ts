@@ -233,14 +233,6 @@ export class Confirmations {
     const isAllowed = rule.every !== true && this.#permissions.use(call);
     if (isAllowed || this.#tickets.take(call)) return RUN;
     if (!this.#confirm) return refuse(cannotAsk(pending, rule));
-    const reason = this.#limits.refusal(call);
-    if (reason !== undefined) {
-      return refuse(
-        `The call of ${
-          toolPhrase(pending)
-        } was refused without asking: ${reason}`,
-      );
-    }
     return await this.#question(pending, call, judgement, context);
   }
 
@@ -248,36 +240,23 @@ export class Confirmations {
   async #question(
     pending: PendingCall,
     call: AskedCall,
-    judgement: Judgement,
-    context: CallContext,
-  ): Promise<ConfirmDecision> {
-    const close = this.#limits.open(call);
-    try {
-      return await this.#openQuestion(
-        pending,
-        call,
-        judgement,
-        context,
-      );
-    } finally {
-      close();
-    }
-  }
-
-  async #openQuestion(
-    pending: PendingCall,
-    call: AskedCall,
     { rule, written }: Judgement,
     context: CallContext,
   ): Promise<ConfirmDecision> {
     const diff = written?.file && await readFileNow(written.file, call.params);
     if (context.signal.aborted) return this.#refused(pending, {});
+    // From here to the question nothing is awaited, so that it is one of few.
+    const reason = this.#limits.refusal(call);
+    if (reason !== undefined) {
+      const what = toolPhrase(pending);
+      return refuse(
+        `The call of ${what} was refused without asking: ${reason}`,
+      );
+    }
     const request = this.#request(pending, call, rule, context);
     const asked = { ...request, ...(diff && { diff }) };
-    const outcome = await context.waits.during(
-      "confirmation",
-      () => this.#ask(asked, call, context.signal),
-    );
+    const asking = this.#ask(asked, call, context.signal);
+    const outcome = await context.waits.during("confirmation", () => asking);
     switch (outcome.kind) {
       case "covered":
         return { kind: "run", definition: call.definition };
@@ -436,6 +415,7 @@ export class Confirmations {
       withdrawn.abort(why);
     };
     const question = { ...about, end };
+    const close = this.#limits.open(about.call);
     const off = onAbort(signal, () => end("withdrawn", signal.reason));
     this.#open.add(question);
     const answered = answer.then((given): Outcome => ({
@@ -450,6 +430,7 @@ export class Confirmations {
       log.warn("Cannot ask whether {tool} may run: {reason}", properties);
       return { kind: "answered", by: "program", confirmed: { answer: "no" } };
     } finally {
+      close();
       this.#open.delete(question);
       off();
     }

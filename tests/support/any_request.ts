@@ -18,4 +18,5 @@ export const ANY_REQUEST = {
   blob: "",
   ref: { type: "ref/prompt", name: "prompt" },
   argument: { name: "city", value: "" },
+  devices: [],
 } as const;
