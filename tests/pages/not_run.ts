@@ -76,7 +76,7 @@ export const NOT_RUN: readonly NotRun[] = [
   [
     "docs/approvals.md",
     "smcp-computer pair --page https://approve.example.net/",
-    "needs a host of yours with https, and digits that a device shows: tests/e2e/computer_control/pairing_test.ts pairs by the same command",
+    "needs a host of yours with https, and digits that a device shows: tests/e2e/computer_control/pairing_test.ts pairs by the command without --page",
   ],
   [
     "docs/operators.md",

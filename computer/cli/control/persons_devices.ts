@@ -76,7 +76,7 @@ export class PersonsDevices {
     return this.#approvals !== undefined || lookFor(this.#file) === true;
   }
 
-  /** Why nobody can tell whether there are devices: Deno does not permit to look. */
+  /** Why it is unknown whether there are devices: Deno does not permit to look. */
   get problem(): string | undefined {
     const found = lookFor(this.#file);
     return typeof found === "string" ? found : undefined;
