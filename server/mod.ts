@@ -69,6 +69,7 @@ export {
   type Refused,
 } from "./auth/authenticator.ts";
 export type { SignInOption } from "./doors/sign_in.ts";
+export type { ApprovalsOption } from "./doors/approvals.ts";
 export { jwt, type JwtKey, type JwtOptions } from "./auth/jwt.ts";
 export type { Identity, Policy } from "./shared/identity.ts";
 

@@ -59,7 +59,7 @@ export async function host(
   const page = isPageEnabled(flags)
     ? new Page(flags.uiPort ?? 0, note)
     : undefined;
-  const devices = await devicesOf(flags);
+  const devices = await devicesOf(flags, note);
   const computer = makeComputer(flags, loaded, () => view, { page, devices });
   const stopped = firstSignal();
   const control = await openControl(computer, devices, flags, note);

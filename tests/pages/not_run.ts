@@ -74,6 +74,11 @@ export const NOT_RUN: readonly NotRun[] = [
     "needs a service on the internet: tests/e2e/approvals/waking_test.ts has one on loopback in its place",
   ],
   [
+    "docs/approvals.md",
+    "smcp-computer pair --page https://approve.example.net/",
+    "needs a host of yours with https, and digits that a device shows: tests/e2e/computer_control/pairing_test.ts pairs by the command without --page",
+  ],
+  [
     "docs/operators.md",
     'claude mcp add --transport http office http://127.0.0.1:8787/mcp/team-a --header "x-api-key: $KEY"',
     CLAUDE,

@@ -1,5 +1,6 @@
 /**
- * What docs/tool-owners.md and docs/configuration.md show, run as it is written.
+ * What docs/tool-owners.md and docs/configuration.md show, and docs/approvals.md for owners, run as it is
+ * written.
  *
  * @module
  */

@@ -13,6 +13,8 @@ import { officeLinkOf, type SmcpComputer } from "../../computer.ts";
 import type { PermissionStore } from "../../rules/permissions.ts";
 import { partsOf } from "../../tool_host.ts";
 import type { Confirm } from "../../tools/confirm.ts";
+import { reasonOf } from "../../util/values.ts";
+import { fileErrorCode } from "../../../cli/explain_failure.ts";
 import { onAbort } from "../../../shared/async.ts";
 
 /** Where a Computer is to be; each place has keys of its own. */
@@ -71,7 +73,13 @@ export class PersonsDevices {
 
   /** Whether devices were paired before. */
   get isKept(): boolean {
-    return this.#approvals !== undefined || existsSync(this.#file);
+    return this.#approvals !== undefined || lookFor(this.#file) === true;
+  }
+
+  /** Why it is unknown whether there are devices: Deno does not permit to look. */
+  get problem(): string | undefined {
+    const found = lookFor(this.#file);
+    return typeof found === "string" ? found : undefined;
   }
 
   /** The approvals, where they are loaded. */
@@ -186,5 +194,15 @@ export class PersonsDevices {
     officeLinkOf(computer).devices.use(approvals);
     // Where no person could be asked before.
     partsOf(computer).calls.confirmations.askWith(this.confirm);
+  }
+}
+
+/** Returns whether a file exists, or why Deno does not permit to look. */
+function lookFor(file: string): boolean | string {
+  try {
+    return existsSync(file);
+  } catch (error) {
+    if (fileErrorCode(error) === "NotCapable") return reasonOf(error);
+    throw error;
   }
 }

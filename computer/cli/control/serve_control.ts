@@ -21,11 +21,16 @@ type PlaceFlags =
   };
 
 /**
- * Returns the devices that answer for a Computer; those that were paired before are loaded.
+ * Returns the devices that answer for a Computer; those that were paired before are loaded. Where Deno does
+ * not permit to look for them it runs without.
  *
+ * @param note gets why, as a line
  * @throws {Error} when the file of keys cannot be used, with what to do
  */
-export async function devicesOf(flags: PlaceFlags): Promise<PersonsDevices> {
+export async function devicesOf(
+  flags: PlaceFlags,
+  note: (text: string) => void,
+): Promise<PersonsDevices> {
   const { approvalsDir, connection, office = "", name } = flags;
   const { notifyUrl, pushHost: pushHosts } = flags;
   const file = keyFileOf({
@@ -37,6 +42,9 @@ export async function devicesOf(flags: PlaceFlags): Promise<PersonsDevices> {
   const waking = { notifyUrl, pushHosts };
   const devices = new PersonsDevices(file, () => name, waking);
   await devices.wake();
+  if (devices.problem !== undefined) {
+    note(`no device can answer: ${devices.problem}`);
+  }
   if (devices.isKept) await devices.load();
   return devices;
 }

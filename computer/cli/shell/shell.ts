@@ -52,7 +52,7 @@ export async function shell(flags: ShellFlags): Promise<void> {
     ? { inputs: [], servers: [] }
     : await loadHostConfig(flags.config, flags.input);
   let view: View = plainView(print);
-  const devices = await devicesOf(flags);
+  const devices = await devicesOf(flags, print);
   const computer = makeComputer(flags, config, () => view, { devices });
   const control = await openControl(computer, devices, flags, print);
   try {

@@ -6,6 +6,7 @@ import type { Given, Prepared, Scene } from "../support/scene.ts";
 import { SYSTEMD } from "./operators.ts";
 
 const page = "docs/tool-owners.md";
+const approvals = "docs/approvals.md";
 const before = [FIRST.init, FIRST.server, FIRST.notes];
 
 /** An Agent reads a file through the Computer. */
@@ -42,7 +43,7 @@ const tracker: Prepared = {
   },
 };
 
-/** The blocks of docs/tool-owners.md and docs/configuration.md. */
+/** The blocks of docs/tool-owners.md and docs/configuration.md, and those for the owner of docs/approvals.md. */
 export const TOOL_OWNERS: readonly Scene[] = [
   {
     page,
@@ -87,6 +88,21 @@ export const TOOL_OWNERS: readonly Scene[] = [
     prepared: SYSTEMD,
     before: [FIRST.init],
     sees: { "--print": /ExecStart=/, status: /running/ },
+  },
+  {
+    page: approvals,
+    has: "--call read_file",
+    before: [FIRST.init],
+    sees: { "--call": /^decided by servers\.files\.default_tool_meta/m },
+  },
+  {
+    page: approvals,
+    has: "smcp-computer approve-page site",
+    sees: { "approve-page": /^Wrote site: / },
+    then: async ({ machine }) =>
+      void await machine.run(
+        `grep "connect-src[^;]* https://smcp.example.com" site/index.html`,
+      ),
   },
   {
     page,
