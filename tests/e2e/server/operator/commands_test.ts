@@ -93,7 +93,7 @@ Deno.test({
   );
   assertMatch(
     (await run("calls", "north")).stdout,
-    /\nr1 +planner +pc +wait +\d+\.\d +-\n$/,
+    /\nr1 +planner +pc +wait +\d+\.\d +- +-\n$/,
   );
   const cancel = () => run("cancel", "north", "r1", "--reason", "enough");
   assertEquals(end(await cancel()), [0, "cancelled: r1\n", ""]);
