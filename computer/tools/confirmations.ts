@@ -233,38 +233,26 @@ export class Confirmations {
     const isAllowed = rule.every !== true && this.#permissions.use(call);
     if (isAllowed || this.#tickets.take(call)) return RUN;
     if (!this.#confirm) return refuse(cannotAsk(pending, rule));
+    return this.#overLimit(pending, call) ??
+      await this.#question(pending, call, judgement, context);
+  }
+
+  /** Refuses a call about which no person may be asked now. */
+  #overLimit(
+    pending: PendingCall,
+    call: AskedCall,
+  ): ConfirmDecision | undefined {
     const reason = this.#limits.refusal(call);
-    if (reason !== undefined) {
-      return refuse(
-        `The call of ${
-          toolPhrase(pending)
-        } was refused without asking: ${reason}`,
-      );
-    }
-    return await this.#question(pending, call, judgement, context);
+    if (reason === undefined) return undefined;
+    return refuse(
+      `The call of ${
+        toolPhrase(pending)
+      } was refused without asking: ${reason}`,
+    );
   }
 
   /** Asks about a call, and acts on the answer. */
   async #question(
-    pending: PendingCall,
-    call: AskedCall,
-    judgement: Judgement,
-    context: CallContext,
-  ): Promise<ConfirmDecision> {
-    const close = this.#limits.open(call);
-    try {
-      return await this.#openQuestion(
-        pending,
-        call,
-        judgement,
-        context,
-      );
-    } finally {
-      close();
-    }
-  }
-
-  async #openQuestion(
     pending: PendingCall,
     call: AskedCall,
     { rule, written }: Judgement,
@@ -272,6 +260,9 @@ export class Confirmations {
   ): Promise<ConfirmDecision> {
     const diff = written?.file && await readFileNow(written.file, call.params);
     if (context.signal.aborted) return this.#refused(pending, {});
+    // Others may have been asked meanwhile.
+    const refusal = written?.file && this.#overLimit(pending, call);
+    if (refusal) return refusal;
     const request = this.#request(pending, call, rule, context);
     const asked = { ...request, ...(diff && { diff }) };
     const outcome = await context.waits.during(
@@ -438,6 +429,8 @@ export class Confirmations {
     const question = { ...about, end };
     const off = onAbort(signal, () => end("withdrawn", signal.reason));
     this.#open.add(question);
+    // Not those that a program answers at once: many calls arrive in one turn of the event loop.
+    const close = this.#limits.open(about.call);
     const answered = answer.then((given): Outcome => ({
       kind: "answered",
       by: "person",
@@ -451,6 +444,7 @@ export class Confirmations {
       return { kind: "answered", by: "program", confirmed: { answer: "no" } };
     } finally {
       this.#open.delete(question);
+      close();
       off();
     }
   }
