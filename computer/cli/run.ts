@@ -51,7 +51,7 @@ export async function host(
   flags: RunFlags,
   loaded: ComputerConfig<MCPServerConfig>,
 ): Promise<void> {
-  const { office, config } = flags;
+  const { office } = flags;
   await logTo(toStderr);
   survive();
   let view: View = new TurnView(print);
@@ -75,7 +75,7 @@ export async function host(
     }
     report(computer, note, live);
     if (page) view.note(`page: ${await page.serve(computer)}`);
-    if (flags.watch) watching = await follow(config, computer, view);
+    if (flags.watch) watching = await follow(flags, loaded, computer, view);
     const served = connect(computer, flags, note, ended.signal)
       .then(() => serve(computer, office));
     await Promise.race([stopped, served]);
@@ -144,15 +144,18 @@ async function serve(computer: SmcpComputer, office: string): Promise<void> {
 
 /** Applies every valid version of the file. */
 const follow = (
-  file: string,
+  { config: file }: RunFlags,
+  loaded: ComputerConfig<MCPServerConfig>,
   computer: SmcpComputer,
   view: View,
-): Promise<Disposable> =>
-  watchConfig(file, {
+): Promise<Disposable> => {
+  let rules = JSON.stringify(loaded.rules);
+  return watchConfig(file, {
     changed: async (config) => {
-      const before = JSON.stringify(computer.rules);
+      const before = rules;
+      rules = JSON.stringify(config.rules);
+      const isRuled = rules !== before;
       const { add, update, remove } = await computer.configure(config);
-      const isRuled = JSON.stringify(computer.rules) !== before;
       const lines = [
         ...isRuled ? ["other rules"] : [],
         ...add.map(({ name }) => `added ${name}`),
@@ -166,3 +169,4 @@ const follow = (
         `kept the previous configuration; the new one is invalid:\n${reason}`,
       ),
   });
+};

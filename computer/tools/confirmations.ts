@@ -233,7 +233,22 @@ export class Confirmations {
     const isAllowed = rule.every !== true && this.#permissions.use(call);
     if (isAllowed || this.#tickets.take(call)) return RUN;
     if (!this.#confirm) return refuse(cannotAsk(pending, rule));
-    return await this.#question(pending, call, judgement, context);
+    return this.#overLimit(pending, call) ??
+      await this.#question(pending, call, judgement, context);
+  }
+
+  /** Refuses a call about which no person may be asked now. */
+  #overLimit(
+    pending: PendingCall,
+    call: AskedCall,
+  ): ConfirmDecision | undefined {
+    const reason = this.#limits.refusal(call);
+    if (reason === undefined) return undefined;
+    return refuse(
+      `The call of ${
+        toolPhrase(pending)
+      } was refused without asking: ${reason}`,
+    );
   }
 
   /** Asks about a call, and acts on the answer. */
@@ -245,18 +260,15 @@ export class Confirmations {
   ): Promise<ConfirmDecision> {
     const diff = written?.file && await readFileNow(written.file, call.params);
     if (context.signal.aborted) return this.#refused(pending, {});
-    // From here to the question nothing is awaited, so that it is one of few.
-    const reason = this.#limits.refusal(call);
-    if (reason !== undefined) {
-      const what = toolPhrase(pending);
-      return refuse(
-        `The call of ${what} was refused without asking: ${reason}`,
-      );
-    }
+    // Others may have been asked meanwhile.
+    const refusal = written?.file && this.#overLimit(pending, call);
+    if (refusal) return refusal;
     const request = this.#request(pending, call, rule, context);
     const asked = { ...request, ...(diff && { diff }) };
-    const asking = this.#ask(asked, call, context.signal);
-    const outcome = await context.waits.during("confirmation", () => asking);
+    const outcome = await context.waits.during(
+      "confirmation",
+      () => this.#ask(asked, call, context.signal),
+    );
     switch (outcome.kind) {
       case "covered":
         return { kind: "run", definition: call.definition };
@@ -415,9 +427,10 @@ export class Confirmations {
       withdrawn.abort(why);
     };
     const question = { ...about, end };
-    const close = this.#limits.open(about.call);
     const off = onAbort(signal, () => end("withdrawn", signal.reason));
     this.#open.add(question);
+    // Not those that a program answers at once: many calls arrive in one turn of the event loop.
+    const close = this.#limits.open(about.call);
     const answered = answer.then((given): Outcome => ({
       kind: "answered",
       by: "person",
@@ -430,8 +443,8 @@ export class Confirmations {
       log.warn("Cannot ask whether {tool} may run: {reason}", properties);
       return { kind: "answered", by: "program", confirmed: { answer: "no" } };
     } finally {
-      close();
       this.#open.delete(question);
+      close();
       off();
     }
   }

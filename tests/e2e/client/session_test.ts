@@ -200,7 +200,8 @@ Deno.test('a call made with `offline: "wait"` waits for its Computer that comes 
       name: "pc",
       script: (event, payload) => {
         if (event === "client:get_tools") return { tools: [], req_id: "1" };
-        timeouts.push(Object(payload).timeout);
+        const { timeout, confirmation_timeout } = Object(payload);
+        timeouts.push(timeout - confirmation_timeout);
         return { content: [] };
       },
     }),

@@ -195,8 +195,8 @@ Deno.test("smcp-computer run --watch applies each valid version of the file; an 
     await Deno.writeTextFile(`${file}.new`, text); // like editors
     await Deno.rename(`${file}.new`, file);
   };
-  const text = (servers: Record<string, unknown>) =>
-    JSON.stringify({ servers });
+  const text = (servers: Record<string, unknown>, rules?: unknown[]) =>
+    JSON.stringify({ servers, rules });
   await write(text({ a: server("a"), b: server("b") }));
   await using computer = runComputer(office, file, { flags: ["--watch"] });
   await Promise.all([
@@ -227,6 +227,9 @@ Deno.test("smcp-computer run --watch applies each valid version of the file; an 
   assertEquals(await pidsOf(office, "a"), [a]);
   await slow.cancel();
   await computer.line(/^call of a_slow by planner: cancelled/);
+
+  await write(text({ a: server("a") }, [{ tool: "slow", then: "deny" }]));
+  await computer.line(/^configuration: other rules$/);
 });
 
 Deno.test("watchConfig() reads a change in a directory with constant changes", async () => {

@@ -61,7 +61,10 @@ Deno.test("a call that is cancelled or times out withdraws its question, and nev
   await asked;
   cancel.abort();
   await cancelled.catch(() => {});
-  const { meta } = await pc.call("slow", {}, { timeoutMs: 1_000 });
+  const { meta } = await pc.call("slow", {}, {
+    timeoutMs: 60_000,
+    confirmationTimeoutMs: 1_000,
+  });
   assertEquals(meta.error_code, 4004);
   await new Promise<void>((done) => {
     const check = () => pc.computer.status().runningCalls === 0 && done();

@@ -340,10 +340,8 @@ onTerminal(
       ...home.flags,
     ]);
     await shell.until(/joined office[^]*running|running[^]*joined office/);
-    const call = async () => {
-      const { content } = await office.agent.callTool("pc", "echo", {
-        text: "hi",
-      });
+    const call = async (text: string) => {
+      const { content } = await office.agent.callTool("pc", "echo", { text });
       return `${content[0]?.text}`;
     };
     const asked = (count: number) =>
@@ -358,7 +356,7 @@ onTerminal(
     for (let late = 0;; late++) {
       await shell.type("inputs li");
       await shell.until(/^smcp> inputs li\s*$(?![^]*smcp>)/m);
-      const answer = call();
+      const answer = call("hi");
       questions++;
       await shell.until(({ all }) =>
         all.split("Run this tool?").length > questions
@@ -383,11 +381,11 @@ onTerminal(
       'tc {"tool_name":"echo","params":{"text":"1"}}\rstart all\ry\r',
     );
     await asked(questions + 1);
-    const two = call();
+    const two = call("two"); // the other one was refused
     await shell.type("n");
     await asked(questions + 2);
     await shell.type("y");
-    assertEquals(await two, "hi");
+    assertEquals(await two, "two");
     await shell.until(/no command "y"[^]*\nsmcp>\s*$/);
     await shell.type("exit\r");
     assertEquals(await assertRestored(shell), 0);

@@ -84,7 +84,7 @@ null
 - server: unknown field; did you mean "servers"?
 - servers: expected {"inputs": [...], "servers": {NAME: {"type": ..., "server_parameters": {...}}}}
 {"servers": {}, "later": 1}
-- later: unknown field; remove it, or use one of $schema, inputs, servers
+- later: unknown field; remove it, or use one of $schema, inputs, servers, rules
 {"servers": {}, "inptus": []}
 - inptus: unknown field; did you mean "inputs"?
 {"servers": {}, "mcpServers": {}}

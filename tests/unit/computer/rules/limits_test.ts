@@ -30,6 +30,14 @@ function tired() {
   return { questions, decisions, answered };
 }
 
+Deno.test("a program that answers at once is asked about any number of calls at a time", async () => {
+  const decisions = new Decisions({ confirm: () => "once" });
+  const outcomes = await Promise.all(
+    Array.from({ length: 30 }, (_, n) => decisions.outcome(call(n))),
+  );
+  assertEquals(new Set(outcomes), new Set(["run"]));
+});
+
 Deno.test("threat 5: an Agent has 5 open questions, all Agents 20; further calls are refused at once with the reason", async () => {
   const { questions, decisions } = tired();
   const open: Promise<string>[] = [];
