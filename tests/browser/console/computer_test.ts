@@ -52,6 +52,9 @@ consoleTest(
       'MCP server "files"',
       "Arguments",
       `text ${quoted(HOSTILE)}`,
+      'Yes, for an hour, 20 times For an hour Agent "planner" may run tool "echo" of MCP server "files" 20 times with exactly these arguments.',
+      'Always for this tool Agent "planner" may run tool "echo" of MCP server "files" any number of times with any arguments, until the tool or its MCP server changes.',
+      'No, for 10 minutes to all it asks Calls of Agent "planner" that need a confirmation are refused for 10 minutes.',
       'Asked by Agent "planner"',
     ]);
     assert(/^\(1\)/.test(await page.title()), await page.title());
@@ -214,8 +217,11 @@ consoleTest(
       await asked.getByText("more than 256 KiB").waitFor();
       await asked.getByText('"secret.txt"').waitFor();
       await answerable(page);
-      assertEquals(await asked.getByRole("button").allTextContents(), ["No"]);
-      await asked.getByRole("button", { name: "No" }).click();
+      assertEquals(await asked.getByRole("button").allTextContents(), [
+        "No, for 10 minutes to all it asks",
+        "No",
+      ]);
+      await asked.getByRole("button", { name: "No", exact: true }).click();
       assert((await called).isError);
       const next = callTool(office, "echo", {
         text: `a${"\u0301".repeat(48_000)}${"b".repeat(1_100)}`,
