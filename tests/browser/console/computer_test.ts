@@ -228,7 +228,10 @@ consoleTest(
       });
       await asked.getByText("a⟨48000 × U+0301⟩b").waitFor();
       await answerable(page);
-      await asked.getByRole("button", { name: "No" }).click();
+      await asked.getByRole("button", {
+        name: "No",
+        exact: true,
+      }).click();
       assert((await next).isError);
     });
   },
