@@ -91,15 +91,20 @@ export const updateDevices = z.routed<UpdateDevicesReq, UpdateDevicesRet>(
   z.looseObject({ devices: z.count, host: z.exactOptional(z.string()) }),
 );
 
-const device = z.routed<DeviceReq, DeviceRet>(
-  z.computerCall({
-    device: z.string(),
-    body: bytesOf(DEVICE_BYTES.request),
-  }),
-  z.answer({ body: bytesOf(DEVICE_BYTES.answer) }),
-);
+/** Makes the parsers of `client:device`: when they are used, so that bundles of Agents are without them. */
+const deviceParsers = () =>
+  z.routed<DeviceReq, DeviceRet>(
+    z.computerCall({
+      device: z.string(),
+      body: bytesOf(DEVICE_BYTES.request),
+    }),
+    z.answer({ body: bytesOf(DEVICE_BYTES.answer) }),
+  );
+let parsers: ReturnType<typeof deviceParsers> | undefined;
 
 /** Parses a {@linkcode DeviceReq}. */
-export const parseDeviceReq: z.Parser<DeviceReq> = device.parseRequest;
+export const parseDeviceReq: z.Parser<DeviceReq> = (data) =>
+  (parsers ??= deviceParsers()).parseRequest(data);
 /** Parses a {@linkcode DeviceRet}. */
-export const parseDeviceRet: z.Parser<DeviceRet> = device.parseAnswer;
+export const parseDeviceRet: z.Parser<DeviceRet> = (data) =>
+  (parsers ??= deviceParsers()).parseAnswer(data);
