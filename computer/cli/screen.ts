@@ -166,6 +166,7 @@ export const plainView = (print: (text: string) => unknown): View => ({
 export class TurnView implements View {
   readonly #print: (text: string) => unknown;
   #lines: string[] = [];
+  #isClosed = false;
   readonly #flush = (): void => {
     const lines = this.#lines;
     this.#lines = [];
@@ -178,10 +179,11 @@ export class TurnView implements View {
     process.on("exit", this.#flush);
   }
 
-  /** Prints lines, at the end of this turn. */
+  /** Prints lines, at the end of this turn; after the end at once, since the process may end in this turn. */
   note(text: string): void {
-    if (this.#lines.length === 0) setImmediate(this.#flush);
+    if (this.#lines.length === 0 && !this.#isClosed) setImmediate(this.#flush);
     this.#lines.push(plainLines(startOfNote(text)));
+    if (this.#isClosed) this.#flush();
   }
 
   /** Prints what is noted, and asks. */
@@ -192,6 +194,7 @@ export class TurnView implements View {
 
   /** Prints what is noted. */
   close(): void {
+    this.#isClosed = true;
     this.#flush();
     process.off("exit", this.#flush);
   }

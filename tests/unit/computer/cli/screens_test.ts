@@ -68,7 +68,8 @@ Deno.test("TurnView prints the notes of a turn at once, before a question, and a
   await view.asking(async () => await assertEquals(printed.at(-1), "three"));
   view.note("four");
   view.close();
-  assertEquals(printed, ["one\ntwo", "three", "four"]);
+  view.note("five"); // the process may end in this turn
+  assertEquals(printed, ["one\ntwo", "three", "four", "five"]);
 });
 
 const HEAD = ["Name", "What"];
