@@ -103,8 +103,8 @@ const deviceParsers = () =>
 let parsers: ReturnType<typeof deviceParsers> | undefined;
 
 /** Parses a {@linkcode DeviceReq}. */
-export const parseDeviceReq: z.Parser<DeviceReq> = (data) =>
+export const parseDeviceReq = (data: unknown): DeviceReq =>
   (parsers ??= deviceParsers()).parseRequest(data);
 /** Parses a {@linkcode DeviceRet}. */
-export const parseDeviceRet: z.Parser<DeviceRet> = (data) =>
+export const parseDeviceRet = (data: unknown): DeviceRet =>
   (parsers ??= deviceParsers()).parseAnswer(data);

@@ -9,6 +9,7 @@ export type OptionId = "once" | "hour" | "always" | "no" | "mute";
 
 /** An answer that is offered. */
 export interface QuestionOption {
+  /** What it means. */
   readonly id: OptionId;
   /** The text of its button. */
   readonly text: string;
