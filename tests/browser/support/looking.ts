@@ -55,6 +55,10 @@ export function startLooking(
 export async function seriousFindings(page: Page): Promise<string[]> {
   // Through the DevTools protocol, which the page's policy of content does not concern.
   await page.evaluate(`${axe.source}; undefined`);
+  // A button that is about to be enabled has a colour in between.
+  await page.evaluate(
+    "Promise.allSettled(document.getAnimations().filter((each) => each instanceof CSSTransition).map(({ finished }) => finished)).then(() => {})",
+  );
   const { violations }: AxeResults = await page.evaluate(
     "axe.run(document, { resultTypes: ['violations'] })",
   );
