@@ -43,7 +43,8 @@ import {
 } from "./pairings.ts";
 import { Questions, type QuestionWatch } from "./questions.ts";
 import { readPush } from "./saved.ts";
-import { Changes, type Now, waryClock } from "./time.ts";
+import { SteadyClock } from "../util/steady_clock.ts";
+import { Changes, type Now } from "./time.ts";
 
 /** What {@linkcode Approvals} need of their Computer. */
 export interface ApprovalsOptions {
@@ -72,7 +73,7 @@ export class Approvals {
     devices: Devices,
     options: ApprovalsOptions,
   ) {
-    const { name, now = waryClock() } = options;
+    const { name, now = new SteadyClock().now } = options;
     this.#file = file;
     this.#devices = devices;
     this.#options = options;

@@ -1,6 +1,5 @@
 /**
- * The time of approvals: a clock that no sleep of the machine stops and no change of its date sets back;
- * ticks, which prove that a device's answer is a recent one; and waiting for a change.
+ * The time of approvals: ticks, which prove that a device's answer is a recent one; and waiting for a change.
  *
  * @module
  */
@@ -10,25 +9,6 @@ import { limitTime } from "../../shared/deadlines.ts";
 
 /** Returns milliseconds that never go back. */
 export type Now = () => number;
-
-/**
- * Makes a clock that is early rather than late: a monotonic one may stand still in sleep, and the wall's may
- * be set back, so that each reading adds the larger of both differences.
- */
-export function waryClock(
-  monotonic: Now = () => performance.now(),
-  wall: Now = Date.now,
-): Now {
-  let last = { monotonic: monotonic(), wall: wall() };
-  let time = 0;
-  return () => {
-    const next = { monotonic: monotonic(), wall: wall() };
-    const passed = next.monotonic - last.monotonic;
-    time += Math.max(passed, next.wall - last.wall, 0);
-    last = next;
-    return time;
-  };
-}
 
 /** More than a device can need within a minute. */
 const MOST_TICKS = 256;

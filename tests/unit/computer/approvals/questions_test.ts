@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as approvals from "../../../../computer/approvals/approvals.ts";
-import { Ticks, waryClock } from "../../../../computer/approvals/time.ts";
+import { Ticks } from "../../../../computer/approvals/time.ts";
 import { writeQuestion } from "../../../../computer/approvals/questions.ts";
 import { firstAnswer } from "../../../../computer/tools/first_answer.ts";
 import { poll, sendAnswer } from "../../../../shared/approvals/device.ts";
@@ -277,23 +277,6 @@ Deno.test("what wakes the person is told of each question until it has ended", a
     told,
     hashes.flatMap((hash) => [`asked ${hash} 60000`, `answered ${hash}`]),
   );
-});
-
-Deno.test("threat 14: the clock of answers goes on while the machine sleeps, and is never set back", () => {
-  const at = { monotonic: 5, wall: 1_000 };
-  const clock = waryClock(() => at.monotonic, () => at.wall);
-  assertEquals(clock(), 0);
-  at.monotonic += 10;
-  at.wall += 10;
-  assertEquals(clock(), 10);
-  at.wall += 3_600_000; // asleep: the monotonic clock stood still
-  assertEquals(clock(), 3_600_010);
-  at.monotonic += 20;
-  at.wall -= 7_200_000; // set back
-  assertEquals(clock(), 3_600_030);
-  at.monotonic += 5;
-  at.wall += 5;
-  assertEquals(clock(), 3_600_035);
 });
 
 Deno.test("ticks are those of the last minute, and no more than a device needs", () => {

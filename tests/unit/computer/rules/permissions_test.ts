@@ -234,7 +234,7 @@ Deno.test("a program that a registry may replace is named", () => {
   }
 });
 
-Deno.test("SteadyClock goes on while either clock does, and never back", () => {
+Deno.test("threat 14: SteadyClock goes on while either clock does, as in sleep, and never back", () => {
   let wall = 1_000;
   let monotonic = 0;
   const clock = new SteadyClock(() => wall, () => monotonic);
