@@ -11,6 +11,7 @@ import {
   type ShownRule,
 } from "../rules/rules.ts";
 import type { Refusal } from "./call_failure.ts";
+import type { CallToConfirm } from "./confirm.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 
 /** A call to decide on. */
@@ -61,6 +62,19 @@ class NamedCall implements JudgedCall {
     ];
   }
 }
+
+/** Describes a call for people. */
+export const callToConfirm = (
+  { target: { server, tool }, name, agent, operator, params }: PendingCall,
+): CallToConfirm => ({
+  agent,
+  ...(operator !== undefined && { operator }),
+  server: server.name,
+  ...(server.bundleId !== server.name && { bundleId: server.bundleId }),
+  tool: tool.name,
+  name,
+  params,
+});
 
 /** What becomes of a call: a run, after a question with the hash of the definition that was shown; or a refusal. */
 export type ConfirmDecision =
