@@ -74,7 +74,7 @@ export class AskedCall {
 
 /** The approvals of one Computer. */
 export class Side implements AsyncDisposable {
-  readonly approvals: InstanceType<ApprovalsModule["Approvals"]>;
+  readonly approvals: approvals.Approvals;
   readonly file: string;
   readonly #folder: Scratch;
   readonly #clock: { time: number };
