@@ -2,8 +2,12 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { type LockTimes, withFileLock } from "../../../shared/file_lock.ts";
-import { hasEnded, thisProcess } from "../../../shared/lock_owner.ts";
+import {
+  hasEnded,
+  type LockTimes,
+  thisProcess,
+  withFileLock,
+} from "../../../shared/file_lock.ts";
 import { type Child, start } from "../../support/child.ts";
 import { scratch } from "../../support/scratch.ts";
 
