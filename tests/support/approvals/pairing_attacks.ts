@@ -43,6 +43,7 @@ import {
   attack,
   forged,
   settled,
+  soon,
   stranger,
   yesOf,
 } from "./attacks.ts";
@@ -72,8 +73,8 @@ async function helloOf(
 }
 
 /** Returns how a pairing ended, or that it is open. */
-const endOf = ({ ended }: OpenPairing): Promise<unknown> =>
-  Promise.race([ended, settled().then(() => "open")]);
+const endOf = async ({ ended }: OpenPairing): Promise<unknown> =>
+  await soon(ended) ?? "open";
 
 /** Other digits than these. */
 const otherThan = (digits: string): string =>
