@@ -254,7 +254,8 @@ Deno.test("whoever sends wrong tokens locks no phone out that is behind the same
 
 Deno.test("a device whose Computer is out has tries of its own: it locks itself out alone", async () => {
   await using server = await start();
-  const [lost, phone] = [await newDevice("lost"), await newDevice()];
+  const lost = await newDevice("lost");
+  const phone = await newDevice();
   await using computer = await RelayedComputer.join(server.url, [lost, phone]);
   const status = async (token: string) =>
     (await answerOf(await postDevice(server.url, token, "a"))).status;
