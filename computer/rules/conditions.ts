@@ -50,16 +50,26 @@ export function judge(conditions: Conditions, value: unknown): Outcome {
     conditions.in.some((each) => isSame(value, each)),
     under === undefined || isUnder(value, under),
     host === undefined || hasHost(value, host),
-    min === undefined || (typeof value === "number" ? value >= min : undefined),
-    max === undefined || (typeof value === "number" ? value <= max : undefined),
+    min === undefined || (isNumber(value) ? value >= min : undefined),
+    max === undefined || (isNumber(value) ? value <= max : undefined),
   ];
   if (outcomes.includes(false)) return false;
   return outcomes.includes(undefined) ? undefined : true;
 }
 
-/** Compares JSON values; the order of keys does not matter, and -0 is 0. */
+/** Returns whether a value is a number that JSON has: 1e400 is read as none of them, and written as null. */
+const isNumber = (value: unknown): value is number =>
+  typeof value === "number" && Number.isFinite(value);
+
+/** Compares JSON values as they are sent; the order of keys does not matter. */
 export const isSame = (a: unknown, b: unknown): boolean =>
-  a === b || isDeepStrictEqual(a, b);
+  a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(sent(a), sent(b));
+
+/** Returns a value as the other side of a wire reads it: -0 as 0, and what is no number of JSON as null. */
+const sent = (value: unknown): unknown =>
+  typeof value === "number" || typeof value === "object"
+    ? JSON.parse(JSON.stringify(value))
+    : value;
 
 /** Matches a text as a whole; `*` stands for any characters, all others for themselves. */
 export function matchesGlob(glob: string, text: string): boolean {
@@ -163,8 +173,9 @@ const folded = (part: string): string =>
 // ------------------------------------------------------------------ hosts
 
 /**
- * Judges the host of a URL. Not said is that of another scheme, of a URL with a user, and of one with a
- * backslash, a space or a control character, in which programs find different hosts.
+ * Judges the host of a URL. Not said is that of another scheme, of a URL with a backslash, a space or a
+ * control character, and of one whose host is not written as it is read: with a user, escapes, letters
+ * beyond ASCII, or as a number. Programs find different hosts there.
  */
 function hasHost(value: unknown, glob: string): Outcome {
   // deno-lint-ignore no-control-regex
@@ -172,8 +183,10 @@ function hasHost(value: unknown, glob: string): Outcome {
     return undefined;
   }
   // The parser would mend `https:host` and `https:///host`.
-  if (!/^https?:\/\/[^/]/i.test(value)) return undefined;
-  const url = URL.parse(value);
-  if (!url || url.username !== "" || url.password !== "") return undefined;
-  return matchesGlob(glob.toLowerCase(), url.hostname.replace(/\.$/, ""));
+  const [, place = ""] = /^https?:\/\/([^/?#]+)/i.exec(value) ?? [];
+  const host = URL.parse(value)?.hostname.replace(/\.$/, "");
+  const written = place.replace(/:\d*$/, "").replace(/\.$/, "").toLowerCase();
+  return !host || host !== written
+    ? undefined
+    : matchesGlob(glob.toLowerCase(), host);
 }
