@@ -252,3 +252,18 @@ Deno.test("threat 14: SteadyClock goes on while either clock does, as in sleep, 
     assertEquals(clock.now(), now);
   }
 });
+
+Deno.test("threat 5: SteadyClock is not the faster for being read often, so that an Agent that floods is mute as long as others", () => {
+  let passed = 0;
+  const clock = new SteadyClock(
+    () => 1_000 + Math.floor(passed), // whole milliseconds, as Date.now()
+    () => passed,
+  );
+  const began = clock.now();
+  while (passed < 10_000) {
+    passed += 0.1;
+    clock.now();
+  }
+  const counted = clock.now() - began;
+  assert(counted >= 9_999 && counted <= 10_200, String(counted));
+});
