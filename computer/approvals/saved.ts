@@ -172,8 +172,22 @@ const TEXTS = [
   "configuration",
 ] as const satisfies readonly (keyof Permission)[];
 
+/** What ends a permission, or narrows it: one that is for an hour has all of it. */
+const BOUNDS = ["untilMs", "usesLeft", "fixed"] as const;
+const FIELDS = new Set<string>([
+  ...TEXTS,
+  ...BOUNDS,
+  "given",
+  "operator",
+  "open",
+]);
+
 function savedPermission(data: unknown, at: string): Permission {
   if (!isRecord(data)) throw new Error(`${at}: expected an object`);
+  const stray = Object.keys(data).find((name) => !FIELDS.has(name));
+  if (stray !== undefined) {
+    throw new Error(`${at}.${stray}: unknown field; remove the permission`);
+  }
   for (const name of TEXTS) {
     if (typeof data[name] !== "string") {
       throw new Error(`${at}.${name}: expected a text`);
@@ -181,6 +195,10 @@ function savedPermission(data: unknown, at: string): Permission {
   }
   if (data.given !== "hour" && data.given !== "always") {
     throw new Error(`${at}.given: expected "hour" or "always"`);
+  }
+  const lacks = BOUNDS.find((name) => data[name] === undefined);
+  if (data.given === "hour" && lacks !== undefined) {
+    throw new Error(`${at}.${lacks}: is missing; remove the permission`);
   }
   for (const name of ["untilMs", "usesLeft"]) {
     const value = data[name];
