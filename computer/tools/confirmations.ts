@@ -32,6 +32,7 @@ import {
   offeredOptions,
 } from "./asked_call.ts";
 import {
+  type CallToConfirm,
   type Confirm,
   type ConfirmAnswer,
   type Confirmed,
@@ -39,6 +40,7 @@ import {
   toConfirmed,
 } from "./confirm.ts";
 import {
+  callToConfirm,
   type CallToJudge,
   cannotAsk,
   type ConfirmDecision,
@@ -79,6 +81,8 @@ interface CallContext {
 export interface ConfirmationsOptions {
   /** Asks the user; without it, calls that need confirmation are refused. */
   readonly confirm: Confirm | undefined;
+  /** Lets calls run in place of a question that need not be asked every time. */
+  readonly allowAsked?: ((call: CallToConfirm) => void) | undefined;
   /** Returns the name of this Computer, for people. */
   readonly place: () => string;
   /** The rules of the configuration. */
@@ -176,9 +180,8 @@ export class Confirmations {
   }
 
   /** Finds the rule that decides on a call. */
-  judge(pending: CallToJudge): Judgement {
+  judge(pending: CallToJudge, at = this.#firstMatch(pending)): Judgement {
     const { target: { server, tool } } = pending;
-    const at = this.#firstMatch(pending);
     const written = this.#rules[at];
     if (written) return { rule: shownRule(written, at), written };
     const { auto_apply } = effectiveToolMeta(server.config, tool.name);
@@ -193,11 +196,11 @@ export class Confirmations {
   }
 
   /** Lets a call run by rules alone, as most calls do; without the words of {@linkcode judge}. */
-  #runs(pending: CallToJudge): ConfirmDecision | undefined {
-    const { target: { server, tool } } = pending;
-    const rule = this.#rules[this.#firstMatch(pending)];
+  #runs({ target }: CallToJudge, at: number): ConfirmDecision | undefined {
+    const rule = this.#rules[at];
     if (rule === undefined) {
-      const { auto_apply } = effectiveToolMeta(server.config, tool.name);
+      const { server: { config }, tool } = target;
+      const { auto_apply } = effectiveToolMeta(config, tool.name);
       return auto_apply === true ? RUN : undefined;
     }
     if (rule.then !== "allow") return undefined;
@@ -225,11 +228,17 @@ export class Confirmations {
     pending: PendingCall,
     context: CallContext,
   ): Promise<ConfirmDecision> {
-    const byRule = this.#runs(pending);
+    const at = this.#firstMatch(pending);
+    const byRule = this.#runs(pending, at);
     if (byRule) return byRule;
-    const judgement = this.judge(pending);
+    const judgement = this.judge(pending, at);
     const { rule, written } = judgement;
     if (rule.then === "deny") return denied(pending, rule, written);
+    const { allowAsked } = this.#options;
+    if (allowAsked && rule.every !== true) {
+      allowAsked(callToConfirm(pending));
+      return RUN;
+    }
     const call = askedCall(pending, written);
     const reading = this.#permissions.ready();
     if (reading) await reading;
@@ -298,16 +307,10 @@ export class Confirmations {
     rule: ShownRule,
     { signal, time, waits }: CallContext,
   ): ConfirmRequest {
-    const { target: { server, tool }, name, agent, operator, params } = pending;
+    const { target: { server, tool }, params } = pending;
     const { id, text, every = false } = rule;
     const request: ConfirmRequest = {
-      agent,
-      ...(operator !== undefined && { operator }),
-      server: server.name,
-      ...(server.bundleId !== server.name && { bundleId: server.bundleId }),
-      tool: tool.name,
-      name,
-      params,
+      ...callToConfirm(pending),
       definition: call.definition,
       rule: { id, text },
       every,

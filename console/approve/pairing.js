@@ -121,8 +121,7 @@ export async function pair(root, link) {
   } catch (error) {
     return await failed(
       root,
-      error instanceof RefusedError ||
-        error instanceof NotPassedError && error.status === 404
+      error instanceof RefusedError || /answers 404/.test(String(error))
         ? "The link was used, is older than 5 minutes, or its Computer is not connected. Run “smcp-computer pair” again, for a new link."
         : error instanceof Error
         ? `${error.message}.`
