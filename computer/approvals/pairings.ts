@@ -50,6 +50,9 @@ import {
 import { TOKEN_BYTES } from "./saved.ts";
 import { Changes, type Now } from "./time.ts";
 
+/** How often the person may type the digits. */
+const DIGIT_TRIES = 3;
+
 /** Where the link leads, and where this Computer is. */
 export interface PairTarget {
   /** The address of the page. */
@@ -199,7 +202,7 @@ class Pairing {
   readonly #ended = Promise.withResolvers<PairingEnd>();
   readonly #gone = Promise.withResolvers<void>();
   #state: "waiting" | "typing" | "storing" | "paired" | "gone" = "waiting";
-  #triesLeft: number = LIMITS.digitTries;
+  #triesLeft: number = DIGIT_TRIES;
   #candidate: Candidate | undefined;
   #device: Device | undefined;
 

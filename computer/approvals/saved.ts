@@ -162,8 +162,33 @@ export function savedPermissions(data: unknown): Permission[] {
   return data.map((each, i) => savedPermission(each, `permissions.${i}`));
 }
 
+/** The fields that every permission has. */
+const TEXTS = [
+  "id",
+  "agent",
+  "bundleId",
+  "tool",
+  "covers",
+  "definition",
+  "configuration",
+] as const satisfies readonly (keyof Permission)[];
+
+/** What ends a permission, or narrows it: one that is for an hour has all of it. */
+const BOUNDS = ["untilMs", "usesLeft", "fixed"] as const;
+const FIELDS = new Set<string>([
+  ...TEXTS,
+  ...BOUNDS,
+  "given",
+  "operator",
+  "open",
+]);
+
 function savedPermission(data: unknown, at: string): Permission {
   if (!isRecord(data)) throw new Error(`${at}: expected an object`);
+  const stray = Object.keys(data).find((name) => !FIELDS.has(name));
+  if (stray !== undefined) {
+    throw new Error(`${at}.${stray}: unknown field; remove the permission`);
+  }
   const { given, operator, untilMs, usesLeft, fixed, open } = data;
   const text = (name: keyof Permission) =>
     savedText(data[name], `${at}.${name}`);
@@ -171,6 +196,10 @@ function savedPermission(data: unknown, at: string): Permission {
     savedNumber(data[name], `${at}.${name}`);
   if (given !== "hour" && given !== "always") {
     throw new Error(`${at}.given: expected "hour" or "always"`);
+  }
+  const lacks = BOUNDS.find((name) => data[name] === undefined);
+  if (given === "hour" && lacks !== undefined) {
+    throw new Error(`${at}.${lacks}: is missing; remove the permission`);
   }
   if (fixed !== undefined && !isRecord(fixed)) {
     throw new Error(`${at}.fixed: expected an object`);

@@ -74,16 +74,29 @@ export function checkOf(conditions: Conditions): Check {
 }
 
 const numberCheck = (holds: (value: number) => boolean): Check => ({ value }) =>
-  typeof value === "number" ? holds(value) : undefined;
+  isNumber(value) ? holds(value) : undefined;
 
-/** Compares JSON values; the order of keys does not matter, and -0 is 0. */
-export function isSame(a: unknown, b: unknown): boolean {
+/** Returns whether a value is a number that JSON has: 1e400 is read as none of them, and written as null. */
+const isNumber = (value: unknown): value is number =>
+  typeof value === "number" && Number.isFinite(value);
+
+/** Compares JSON values as they are sent; the order of keys does not matter. */
+export const isSame = (a: unknown, b: unknown): boolean =>
+  isEqual(a, b) || isEqual(sent(a), sent(b));
+
+/** Returns a value as the other side of a wire reads it: -0 as 0, and what is no number of JSON as null. */
+const sent = (value: unknown): unknown =>
+  typeof value === "number" || isObject(value)
+    ? JSON.parse(JSON.stringify(value))
+    : value;
+
+function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (!isObject(a) || !isObject(b)) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const names = Object.keys(a);
   return names.length === Object.keys(b).length &&
-    names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name]));
+    names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name]));
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -208,8 +221,9 @@ function hostCheck(glob: string): Check {
 }
 
 /**
- * Reads the host of a URL. Null is that of another scheme, of a URL with a user, and of one with a backslash,
- * a space or a control character, in which programs find different hosts.
+ * Reads the host of a URL. Null is that of another scheme, of a URL with a backslash, a space or a control
+ * character, and of one whose host is not written as it is read: with a user, escapes, letters beyond
+ * ASCII, or as a number. Programs find different hosts there.
  */
 function readHost(value: unknown): string | null {
   // deno-lint-ignore no-control-regex
@@ -217,8 +231,8 @@ function readHost(value: unknown): string | null {
     return null;
   }
   // The parser would mend `https:host` and `https:///host`.
-  if (!/^https?:\/\/[^/]/i.test(value)) return null;
-  const url = URL.parse(value);
-  if (!url || url.username !== "" || url.password !== "") return null;
-  return url.hostname.replace(/\.$/, "");
+  const [, place = ""] = /^https?:\/\/([^/?#]+)/i.exec(value) ?? [];
+  const host = URL.parse(value)?.hostname.replace(/\.$/, "");
+  const written = place.replace(/:\d*$/, "").replace(/\.$/, "").toLowerCase();
+  return !host || host !== written ? null : host;
 }

@@ -284,7 +284,7 @@ class ApprovePage {
   }
 
   #notifyButton() {
-    const notify = button("Notify me", async () => {
+    return button("Notify me", async () => {
       try {
         this.#wakeBy(await allowWaking());
         this.#news.textContent = "A call that waits will notify you.";
@@ -294,7 +294,6 @@ class ApprovePage {
       }
       this.#update();
     }, { class: "main" });
-    return notify;
   }
 }
 

@@ -53,9 +53,39 @@ export interface Pairing {
 }
 
 /** The Computer refuses: the device was removed, or nothing it knows fits. */
-export class RefusedError extends Error {
-  override name = "RefusedError";
+export class RefusedError extends Error {}
+
+/** The Server does not pass a request on. */
+export class NotPassedError extends Error {
+  /** How long it wants the device to wait. */
+  readonly waitMs: number;
+
+  /**
+   * @param retryAfter the header of that name, of which seconds alone are read, and at most a minute: a Server
+   * that lies could else keep a device away for good
+   */
+  constructor(
+    status: number,
+    retryAfter: unknown,
+    why = `The Server answers ${status}`,
+  ) {
+    super(why);
+    this.waitMs = 1_000 * Math.min(Number(retryAfter) || 0, 60);
+  }
 }
+
+/**
+ * Returns after how many ms a device tries again that got no answer: later with each failure, not before the
+ * Server wants it, and not all devices behind one address at once.
+ *
+ * @param failures how often it has failed before, in a row
+ * @param error why it failed now
+ */
+export const retryMs = (failures: number, error: unknown): number =>
+  Math.max(
+    Math.min(500 * 2 ** failures, 15_000),
+    error instanceof NotPassedError ? error.waitMs : 0,
+  ) * (1 + Math.random() / 2);
 
 /** A device before its digits were typed at the Computer. */
 export interface BeginningPairing {
@@ -199,12 +229,8 @@ async function exchange<K extends keyof Exchanges>(
   const { payload } = await readMessage(bytes, ANSWERS[kind], self, computer);
   // The Computer's signature vouches for the form.
   const answer = payload as Exchanges[K];
-  const asked = "nonce" in request
-    ? request.nonce
-    : "re" in request
-    ? request.re
-    : undefined;
-  if (kind !== "hello" && (answer as { re?: string }).re !== asked) {
+  const { nonce, re = nonce } = Object(request);
+  if (kind !== "hello" && (answer as { re?: string }).re !== re) {
     throw new Error("The answer is for an earlier request");
   }
   return answer;

@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import { globOf } from "../../../../computer/rules/conditions.ts";
+import {
+  type Conditions,
+  globOf,
+} from "../../../../computer/rules/conditions.ts";
 import {
   firstMatch,
   type Rule,
@@ -315,9 +318,64 @@ Deno.test("hosts: what programs read in different ways is not allowed, and is de
     ["ftp://a.example.com/", [false, true]],
     ["a.example.com", [false, true]],
     [7, [false, true]],
+    // Hosts that programs write and read in other ways: escapes, other letters, ports without end.
+    ["https://%61.example.com/", [false, true]],
+    ["https://a.example.com%2eevil.net/", [false, true]],
+    ["https://a\u3002example.com/", [false, true]],
+    ["https://\uff41.example.com/", [false, true]],
+    ["https://stra\u00dfe.example.com/", [false, true]],
+    ["https://a.\u00adexample.com/", [false, true]],
+    ["https://a.example.com:/", [true, true]],
+    ["https://a.example.com:80:80/", [false, true]],
   ];
   for (const [url, judged] of rows) {
     assertEquals(judge(url), judged, JSON.stringify(url));
+  }
+  const judgeAddress = (host: string, url: string): [boolean, boolean] => [
+    matches({ then: "allow", when: { url: { host } } }, { url }),
+    matches({ then: "deny", when: { url: { host } } }, { url }),
+  ];
+  for (
+    const [url, judged] of [
+      ["http://127.0.0.1:8080/", [true, true]],
+      ["http://2130706433/", [false, true]],
+      ["http://0x7f.1/", [false, true]],
+      ["http://0177.0.0.1/", [false, true]],
+      ["http://127.1/", [false, true]],
+      ["http://\u2460\u2461\u2466.0.0.1/", [false, true]],
+      ["http://127.0.0.2/", [false, false]],
+    ] as [string, [boolean, boolean]][]
+  ) assertEquals(judgeAddress("127.0.0.1", url), judged, url);
+  for (
+    const [url, judged] of [
+      ["http://[::1]:8080/", [true, true]],
+      ["http://[0:0:0:0:0:0:0:1]/", [false, true]],
+      ["http://[::2]/", [false, false]],
+    ] as [string, [boolean, boolean]][]
+  ) assertEquals(judgeAddress("[::1]", url), judged, url);
+});
+
+Deno.test("numbers are judged as the MCP server gets them: 1e400 is null there, and -0 is 0", () => {
+  const judge = (condition: Conditions, text: string): [boolean, boolean] => {
+    const n: unknown = JSON.parse(text);
+    const when = { n: condition };
+    return [
+      matches({ then: "allow", when }, { n }),
+      matches({ then: "deny", when }, { n }),
+    ];
+  };
+  const rows: [condition: Conditions, text: string, [boolean, boolean]][] = [
+    [{ min: 1 }, "1e400", [false, true]],
+    [{ max: 1 }, "-1e400", [false, true]],
+    [{ equals: null }, "1e400", [true, true]],
+    [{ equals: [0, 10] }, "[-0, 10]", [true, true]],
+    [{ in: [{ from: 0 }] }, '{"from": -0}', [true, true]],
+    [{ equals: [null] }, "[1e400]", [true, true]],
+    [{ equals: { a: 1, b: 2 } }, '{"b": 2, "a": 1}', [true, true]],
+    [{ equals: [1, 2] }, "[2, 1]", [false, false]],
+  ];
+  for (const [condition, text, judged] of rows) {
+    assertEquals(judge(condition, text), judged, text);
   }
 });
 
