@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import {
   type Conditions,
   globOf,
@@ -134,46 +134,6 @@ Deno.test("a glob matches as a regular expression does, in a time that does not 
     { numRuns: 5_000 },
   );
   assertEquals(globOf("*a".repeat(100))("b".repeat(10_000)), false);
-});
-
-Deno.test("20 rules, of which the last or none matches, cost a call at most 10 µs", () => {
-  const many = (rule: (i: number) => Rule) =>
-    Array.from({ length: 20 }, (_, i) => rule(i));
-  const allow: Rule = {
-    then: "allow",
-    when: { path: { under: "/srv/notes" } },
-  };
-  const lists: Rule[][] = [
-    many((i) => ({ then: "ask", tool: `*_file_${i}` })),
-    many((i) => ({ then: "ask", server: "f*s", agent: `plan*${i}` })),
-    many((i) => ({
-      then: "deny",
-      when: { path: { under: `/srv/notes/${i}` } },
-    })),
-    many((i) => ({ then: "deny", when: { url: { host: `*.${i}.com` } } })),
-    [...many((i) => ({ then: "ask", tool: `write_${i}*` })).slice(1), allow],
-  ];
-  const call = {
-    agent: "planner",
-    servers: ["files"],
-    tools: ["write_file", "files__write_file", "write"],
-  };
-  const batch = 200;
-  for (const rules of lists) {
-    const at = rules.at(-1) === allow ? 19 : -1;
-    // The least of many: others use the processors, too.
-    let leastUs = Infinity;
-    for (let i = 0; i < 30; i++) {
-      const before = performance.now();
-      for (let each = 0; each < batch; each++) {
-        const params: Params = { path: `/srv/notes/a/b/${each}.md` };
-        if (at < 0) params.url = `https://a.example.com/${each}`;
-        if (firstMatch(rules, { ...call, params }) !== at) throw new Error();
-      }
-      leastUs = Math.min(leastUs, (performance.now() - before) * 1e3 / batch);
-    }
-    assert(leastUs <= 10, `${leastUs} µs: ${JSON.stringify(rules.at(-1))}`);
-  }
 });
 
 Deno.test("threat 7: an optional argument that a rule does not name is not let past an allow", () => {
