@@ -238,7 +238,7 @@ const CHECKS: readonly Check[] = [
   {
     noticedBy: "threat 14: a yes to a call that was",
     file: QUESTIONS,
-    source: `if (reason !== "timeout") {`,
+    source: `if (reason !== "timeout" || question.isTooLarge) {`,
     without: "if (false) {",
   },
   {
