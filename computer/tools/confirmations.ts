@@ -5,6 +5,7 @@
  * @module
  */
 import { effectiveToolMeta } from "../host/tool_table.ts";
+import type { ServerView } from "../host/server_status.ts";
 import type { ServerConfig } from "../config/config.ts";
 import { callerOf, QuestionLimits } from "../rules/limits.ts";
 import {
@@ -15,6 +16,7 @@ import {
   Tickets,
 } from "../rules/permissions.ts";
 import { whyNot } from "../rules/explain.ts";
+import { ruleMismatches } from "../rules/mismatches.ts";
 import {
   autoApplyRule,
   DEFAULT_RULE,
@@ -46,6 +48,7 @@ import {
   type ConfirmDecision,
   denied,
   judgedCall,
+  namedServer,
   type PendingCall,
   refuse,
   toolPhrase,
@@ -166,6 +169,12 @@ export class Confirmations {
   /** The rules, in the order in which they are applied. */
   get rules(): readonly ShownRule[] {
     return shownRules(this.#rules, this.#options.servers?.() ?? []);
+  }
+
+  /** Finds rules that match nothing, by names that there are not. */
+  problems(views: readonly ServerView[]): string[] {
+    if (this.#rules.length === 0) return [];
+    return ruleMismatches(this.#rules, views.map(namedServer));
   }
 
   /** Replaces the rules of the configuration, for calls from now on. */

@@ -4,6 +4,10 @@
  * @module
  */
 import { type NamedTool, namesOfTool } from "../host/tool_naming.ts";
+import type { McpTool } from "../host/mcp/mcp_connection.ts";
+import type { ServerView } from "../host/server_status.ts";
+import type { NamedServer } from "../rules/mismatches.ts";
+import { isRecord } from "../../protocol/names.ts";
 import {
   DEFAULT_RULE,
   type JudgedCall,
@@ -41,6 +45,37 @@ export const judgedCall = (
   tools: [...namesOfTool(server, tool.name), name],
   params,
 });
+
+/** Describes an MCP server as rules name it. */
+export const namedServer = (server: ServerView): NamedServer => ({
+  names: [server.name, server.bundleId],
+  tools: server.state !== "running" ? undefined : server.tools.map((tool) => ({
+    names: namesOfTool(server, tool.name),
+    arguments: argumentsOf(tool.inputSchema),
+  })),
+});
+
+/** Returns the arguments that a schema lists; undefined where others may be meant, too. */
+function argumentsOf(
+  { properties, additionalProperties, ...others }: McpTool["inputSchema"],
+): string[] | undefined {
+  const isListed = isRecord(properties) && additionalProperties !== true &&
+    !isRecord(additionalProperties) &&
+    Object.keys(others).every((key) => PLAIN.has(key));
+  return isListed ? Object.keys(properties) : undefined;
+}
+
+/** What a schema may have that names no further arguments. */
+const PLAIN: ReadonlySet<string> = new Set([
+  "type",
+  "required",
+  "title",
+  "description",
+  "$schema",
+  "$id",
+  "$defs",
+  "definitions",
+]);
 
 /** Describes a call for people. */
 export const callToConfirm = (
