@@ -210,7 +210,7 @@ export class Connection {
         );
         if (said !== "stale") return said;
       } catch (error) {
-        this.#waiting.abort(); // the way may be broken for it, too
+        if (i === 0) this.#waiting.abort(); // the way may be broken for it, too
         const ms = retryMs(i, error);
         if (ms > PATIENCE_MS) break;
         await pause(ms, signal);
