@@ -8,6 +8,7 @@ import type { McpTool } from "../host/mcp/mcp_connection.ts";
 import type { ServerView } from "../host/server_status.ts";
 import type { NamedServer } from "../rules/mismatches.ts";
 import { isRecord } from "../../protocol/names.ts";
+import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
 import {
   DEFAULT_RULE,
   type JudgedCall,
@@ -34,13 +35,16 @@ export interface PendingCall {
 }
 
 /** What of a call rules judge. */
-export type CallToJudge = Omit<PendingCall, "operator" | "introduction">;
+export type CallToJudge = Omit<PendingCall, "introduction">;
 
 /** Describes a call as rules see it. */
 export const judgedCall = (
-  { target: { server, tool }, name, agent, params }: CallToJudge,
+  { target: { server, tool }, name, agent, operator, params }: CallToJudge,
 ): JudgedCall => ({
-  agent,
+  // An Agent may choose any name, but not to be an operator.
+  agent: agent === OPERATOR_AGENT && operator === undefined
+    ? `Agent ${agent}`
+    : agent,
   servers: [server.name, server.bundleId],
   tools: [...namesOfTool(server, tool.name), name],
   params,

@@ -116,6 +116,21 @@ Deno.test("Confirmations pass tool, server and arguments to the user, and do not
   ]);
 });
 
+Deno.test("a rule about operators is about no Agent that calls itself so", async () => {
+  const asked: string[] = [];
+  const decisions = new Decisions({
+    confirm: ({ agent }) => {
+      asked.push(agent);
+      return "no";
+    },
+    rules: [{ then: "allow", agent: "operator", any: true }],
+  });
+  const kindOf = async (call: object) => (await decisions.decide(call)).kind;
+  assertEquals(await kindOf({ agent: "operator", operator: "ann" }), "run");
+  assertEquals(await kindOf({ agent: "operator" }), "refuse");
+  assertEquals(asked, ["operator"]);
+});
+
 Deno.test("Confirmations ask about no call that has ended", async () => {
   const { questions, confirm } = askedPerson();
   const decisions = new Decisions({ confirm });
