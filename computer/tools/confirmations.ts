@@ -52,6 +52,7 @@ import {
   type PendingCall,
   refuse,
   toolPhrase,
+  toRun,
 } from "./decision.ts";
 import type { CallWaits } from "./call_waits.ts";
 import { readFileNow } from "./file_now.ts";
@@ -379,10 +380,12 @@ export class Confirmations {
         this.#limits.mute(call);
         this.#endMuted(call);
         return false;
-      case "no":
+      case "no": {
         // A program is not tired by questions.
-        if (by === "person" && this.#limits.refused(call)) this.#endMuted(call);
+        const muted = by === "person" && this.#limits.refused(call);
+        if (muted) this.#endMuted(call, muted === "all");
         return false;
+      }
     }
   }
 
@@ -396,10 +399,11 @@ export class Confirmations {
     }
   }
 
-  /** Refuses the open questions of a caller that is mute now. */
-  #endMuted(call: AskedCall): void {
+  /** Refuses the open questions of a caller that is mute now, or of all. */
+  #endMuted(call: AskedCall, isForAll = false): void {
     for (const question of [...this.#open]) {
-      if (callerOf(question.call) !== callerOf(call)) continue;
+      const isOwn = callerOf(question.call) === callerOf(call);
+      if (!isOwn && !isForAll) continue;
       question.end("muted", "refused by the answer to another question");
     }
   }
@@ -486,13 +490,3 @@ export class Confirmations {
     return this.#version ??= hashOf(this.rules).slice(0, 16);
   }
 }
-
-/** Lets a call run that was asked about. */
-const toRun = (
-  { definition, configuration }: AskedCall,
-  isClosed: boolean,
-): ConfirmDecision => ({
-  kind: "run",
-  seen: { definition, configuration },
-  isClosed,
-});

@@ -106,6 +106,16 @@ export interface Run {
 /** What becomes of a call. */
 export type ConfirmDecision = Run | { readonly kind: "refuse" } & Refusal;
 
+/** Lets a call run that was asked about. */
+export const toRun = (
+  { definition, configuration }: AskedCall,
+  isClosed: boolean,
+): ConfirmDecision => ({
+  kind: "run",
+  seen: { definition, configuration },
+  isClosed,
+});
+
 /** Refuses a call with 4005. */
 export const refuse = (
   text: string,
