@@ -9,7 +9,7 @@
  * @module
  */
 import * as fs from "node:fs/promises";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { whyNotOwn } from "../../cli/env_file.ts";
 import {
   computerId,
@@ -81,6 +81,7 @@ export class KeyFile {
     await fs.mkdir(dirname(path), { recursive: true, mode: 0o700 });
     const lock = await takeLock(`${path}.lock`, times);
     try {
+      await removeDrafts(path);
       return new KeyFile(path, await readContent(path), lock);
     } catch (error) {
       await lock.release();
@@ -179,6 +180,17 @@ async function takeLock(path: string, times: LockTimes): Promise<Lock> {
       return work;
     },
   };
+}
+
+/** Removes what a process was writing when it was killed: it has the keys. Nothing else writes now. */
+async function removeDrafts(path: string): Promise<void> {
+  const folder = dirname(path);
+  const begin = `.${basename(path)}.`;
+  for (const name of await fs.readdir(folder)) {
+    const isDraft = name.startsWith(begin) &&
+      /^[\da-f-]{36}$/.test(name.slice(begin.length));
+    if (isDraft) await fs.rm(join(folder, name), { force: true });
+  }
 }
 
 async function readContent(path: string): Promise<Content> {

@@ -131,6 +131,23 @@ Deno.test("a Computer that was stopped for so long that another took its file ov
   await next.close();
 });
 
+Deno.test("what a Computer that was killed was writing is removed, as it has the keys", async () => {
+  await using folder = await scratch();
+  const path = join(folder.path, "keys.json");
+  const draft = join(folder.path, `.keys.json.${crypto.randomUUID()}`);
+  const others = [".keys.json.bak", "keys.json.old", ".other.json.1"];
+  for (
+    const file of [
+      draft,
+      ...others.map((name) => join(folder.path, name)),
+    ]
+  ) {
+    await writeFile(file, "{}");
+  }
+  await (await KeyFile.open(path, SHORT)).close();
+  assertEquals((await readdir(folder.path)).toSorted(), others.toSorted());
+});
+
 Deno.test("what changes in the file while a Computer runs lets no device in", async () => {
   await using side = await Side.open(approvals);
   const phone = await side.pair();
