@@ -399,11 +399,13 @@ export class Confirmations {
     }
   }
 
-  /** Refuses the open questions of a caller that is mute now, or of all. */
+  /** Refuses the open questions of a caller that is mute now, or of all; late answers to it count no more. */
   #endMuted(call: AskedCall, isForAll = false): void {
+    const isMute = (other: AskedCall) =>
+      isForAll || callerOf(other) === callerOf(call);
+    this.#tickets.drop(isMute);
     for (const question of [...this.#open]) {
-      const isOwn = callerOf(question.call) === callerOf(call);
-      if (!isOwn && !isForAll) continue;
+      if (!isMute(question.call)) continue;
       question.end("muted", "refused by the answer to another question");
     }
   }

@@ -255,6 +255,20 @@ Deno.test("a late yes lets one equal call run within ten minutes; a late no, ano
   assertStringIncludes(await decisions.outcome(), "refused this very call");
 });
 
+Deno.test("a no to all that an Agent asks ends its late yes, too", async () => {
+  const { questions, confirm } = askedPerson();
+  const decisions = new Decisions({ confirm });
+  const call = new AbortController();
+  const decided = decisions.decide({ signal: call.signal });
+  call.abort("timeout");
+  await decided;
+  questions[0]?.request.late("once");
+  const other = decisions.outcome({ params: { path: "/srv/other" } });
+  questions[1]?.answer("mute");
+  await other;
+  assertStringIncludes(await decisions.outcome(), "are refused for 10 minutes");
+});
+
 Deno.test("a call that ended otherwise than by its timeout takes no late answer", async () => {
   const { questions, confirm } = askedPerson();
   const decisions = new Decisions({ confirm });
