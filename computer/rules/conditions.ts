@@ -6,6 +6,7 @@
  * @module
  */
 import { isDeepStrictEqual } from "node:util";
+import { isPlainObject } from "../../protocol/validation.ts";
 
 /** What an argument must be; several conditions must all hold. */
 export interface Conditions {
@@ -61,15 +62,32 @@ export function judge(conditions: Conditions, value: unknown): Outcome {
 const isNumber = (value: unknown): value is number =>
   typeof value === "number" && Number.isFinite(value);
 
-/** Compares JSON values as they are sent; the order of keys does not matter. */
-export const isSame = (a: unknown, b: unknown): boolean =>
-  a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(sent(a), sent(b));
+/**
+ * Compares JSON values as they are sent: -0 is 0 there, and what is no number of JSON is null. The order of
+ * keys does not matter; it ends at the first difference, since values may be large.
+ */
+export function isSame(a: unknown, b: unknown): boolean {
+  const x = sent(a);
+  const y = sent(b);
+  if (x === y) return true;
+  if (!isObject(x) || !isObject(y)) return false;
+  if (Array.isArray(x) && Array.isArray(y)) {
+    return x.length === y.length && x.every((each, i) => isSame(each, y[i]));
+  }
+  const isPlain = isPlainObject(x) && isPlainObject(y);
+  if (!isPlain) return isDeepStrictEqual(x, y); // of a program in this process
+  const keys = Object.keys(x);
+  return keys.length === Object.keys(y).length &&
+    keys.every((key) =>
+      Object.hasOwn(y, key) && isSame(Reflect.get(x, key), Reflect.get(y, key))
+    );
+}
 
-/** Returns a value as the other side of a wire reads it: -0 as 0, and what is no number of JSON as null. */
 const sent = (value: unknown): unknown =>
-  typeof value === "number" || typeof value === "object"
-    ? JSON.parse(JSON.stringify(value))
-    : value;
+  typeof value !== "number" ? value : Number.isFinite(value) ? value + 0 : null;
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null;
 
 /** Matches a text as a whole; `*` stands for any characters, all others for themselves. */
 export function matchesGlob(glob: string, text: string): boolean {
