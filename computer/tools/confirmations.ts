@@ -124,8 +124,8 @@ type Outcome =
 /** A question to the user that is not answered yet. */
 interface OpenQuestion {
   readonly call: AskedCall;
-  /** Whether a permission may end it. */
-  readonly isCoverable: boolean;
+  /** Returns whether a permission may end it, by the rules of now. */
+  readonly isCoverable: () => boolean;
   /** Ends it without an answer of its own. */
   end(kind: "covered" | "muted", why: string): void;
 }
@@ -289,7 +289,7 @@ export class Confirmations {
     const asked = { ...request, ...(diff && { diff }) };
     const outcome = await context.waits.during(
       "confirmation",
-      () => this.#ask(asked, call, context.signal),
+      () => this.#ask(asked, call, { pending, signal: context.signal }),
     );
     // Rules may have changed meanwhile, and none is overridden that denies.
     const now = this.judge(pending);
@@ -392,7 +392,7 @@ export class Confirmations {
   /** Allows the open questions that a new permission covers. */
   #endCovered(): void {
     for (const question of [...this.#open]) {
-      if (!question.isCoverable || !this.#permissions.use(question.call)) {
+      if (!question.isCoverable() || !this.#permissions.use(question.call)) {
         continue;
       }
       question.end("covered", "allowed by the answer to another question");
@@ -414,7 +414,7 @@ export class Confirmations {
   #ask(
     request: ConfirmRequest,
     call: AskedCall,
-    signal: AbortSignal,
+    { pending, signal }: { pending: PendingCall; signal: AbortSignal },
   ): Outcome | Promise<Outcome> {
     const withdrawn = new AbortController();
     let answer: ReturnType<Confirm>;
@@ -430,7 +430,11 @@ export class Confirmations {
         confirmed: toConfirmed(answer),
       };
     }
-    const question = { isCoverable: !request.every, call, signal, withdrawn };
+    const isCoverable = () => {
+      const { then, every } = this.judge(pending).rule;
+      return then !== "deny" && every !== true;
+    };
+    const question = { isCoverable, call, signal, withdrawn };
     return this.#await(answer, request.name, question);
   }
 
