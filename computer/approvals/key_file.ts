@@ -32,7 +32,7 @@ import type { Permission } from "../rules/permissions.ts";
 const FORM = 1;
 const PRIVATE_MODE = 0o600;
 
-/** A lock that a process left behind is taken over after about 5 s. */
+/** A lock of which it is not known whether its process runs is taken over after about 5 s. */
 const LOCK_TIMES: LockTimes = {
   touchMs: 1_000,
   lookMs: 25,

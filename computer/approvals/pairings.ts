@@ -35,6 +35,7 @@ import {
   linkText,
   pairingDigits,
   rendezvousToken,
+  typedDigits,
 } from "../../shared/approvals/pairing.ts";
 import { LIMITS } from "../../shared/approvals/question.ts";
 import { limitTime } from "../../shared/deadlines.ts";
@@ -282,7 +283,7 @@ class Pairing {
     return await writeMessage("paired", paired, self, candidate);
   }
 
-  /** Takes the digits that the person typed; spaces are how people read them. */
+  /** Takes the digits that the person typed. */
   async type(typed: string): Promise<"paired" | { triesLeft: number }> {
     this.#checkOpen();
     const candidate = this.#candidate;
@@ -293,7 +294,7 @@ class Pairing {
           : "The digits were typed already",
       );
     }
-    if (typed.replaceAll(/[\s-]/g, "") !== candidate.digits) {
+    if (typedDigits(typed) !== candidate.digits) {
       this.#triesLeft--;
       if (this.#triesLeft === 0) this.end("wrong digits");
       return { triesLeft: this.#triesLeft };

@@ -87,7 +87,8 @@ export function readRules(
   const rules = data.flatMap((entry: unknown, i) => {
     const found = [...unknownFields(entry), ...ruleProblems(entry)];
     problems.push(...below(["rules", i], found));
-    return found.length === 0 ? [entry as Rule] : [];
+    // Copied: what a program does with its object later changes no rule.
+    return found.length === 0 ? [structuredClone(entry) as Rule] : [];
   });
   return problems.length === 0 ? { rules, problems } : { rules: [], problems };
 }

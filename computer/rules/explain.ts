@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { judge, matchesGlob } from "./conditions.ts";
+import { Argument, checkOf, globOf } from "./conditions.ts";
 import type { JudgedCall, Rule } from "./rules.ts";
 
 /** Explains why a rule does not match a call, in one phrase; undefined where it does. */
@@ -16,7 +16,7 @@ export function whyNot(rule: Rule, call: JudgedCall): string | undefined {
   for (const [field, names] of about) {
     const glob = rule[field];
     if (glob === undefined) continue;
-    if (names.some((name) => matchesGlob(glob, name))) continue;
+    if (names.some(globOf(glob))) continue;
     return `its ${field} is ${JSON.stringify(glob)}`;
   }
   return whyNotArguments(rule, params);
@@ -28,7 +28,7 @@ function whyNotArguments(
 ): string | undefined {
   for (const [name, conditions] of Object.entries(when)) {
     if (!Object.hasOwn(params, name)) return `the call has no ${quote(name)}`;
-    const holds = judge(conditions, params[name]);
+    const holds = checkOf(conditions)(new Argument(params[name]));
     if (holds === false) return `${quote(name)} is something else`;
     if (holds === undefined && then === "allow") {
       return `it cannot be said whether ${quote(name)} is what it allows`;

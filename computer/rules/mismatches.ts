@@ -4,7 +4,7 @@
  * @module
  */
 import { nearestWord } from "../../shared/checks.ts";
-import { matchesGlob } from "./conditions.ts";
+import { globOf } from "./conditions.ts";
 import type { Rule } from "./rules.ts";
 
 /** An MCP server as far as rules name it. */
@@ -62,7 +62,7 @@ const isExact = (glob: string | undefined): glob is string =>
   glob !== undefined && !glob.includes("*");
 
 const fits = (glob: string | undefined, names: readonly string[]): boolean =>
-  glob === undefined || names.some((name) => matchesGlob(glob, name));
+  glob === undefined || names.some(globOf(glob));
 
 function missing(
   what: string,

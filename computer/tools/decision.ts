@@ -37,18 +37,40 @@ export interface PendingCall {
 /** What of a call rules judge. */
 export type CallToJudge = Omit<PendingCall, "introduction">;
 
-/** Describes a call as rules see it. */
-export const judgedCall = (
-  { target: { server, tool }, name, agent, operator, params }: CallToJudge,
-): JudgedCall => ({
-  // An Agent may choose any name, but not to be an operator.
-  agent: agent === OPERATOR_AGENT && operator === undefined
-    ? `Agent ${agent}`
-    : agent,
-  servers: [server.name, server.bundleId],
-  tools: [...namesOfTool(server, tool.name), name],
-  params,
-});
+/** Describes a call as rules see it; its names when a rule is about them. */
+export const judgedCall = (call: CallToJudge): JudgedCall =>
+  new NamedCall(call);
+
+class NamedCall implements JudgedCall {
+  readonly agent: string;
+  readonly params: JudgedCall["params"];
+  readonly #target: NamedTool;
+  readonly #name: string;
+  #servers: readonly string[] | undefined;
+  #tools: readonly string[] | undefined;
+
+  constructor({ target, name, agent, operator, params }: CallToJudge) {
+    // An Agent may choose any name, but not to be an operator.
+    this.agent = agent === OPERATOR_AGENT && operator === undefined
+      ? `Agent ${agent}`
+      : agent;
+    this.params = params;
+    this.#target = target;
+    this.#name = name;
+  }
+
+  get servers(): readonly string[] {
+    const { name, bundleId } = this.#target.server;
+    return this.#servers ??= name === bundleId ? [name] : [name, bundleId];
+  }
+
+  get tools(): readonly string[] {
+    const { server, tool } = this.#target;
+    return this.#tools ??= [
+      ...new Set([...namesOfTool(server, tool.name), this.#name]),
+    ];
+  }
+}
 
 /** Describes an MCP server as rules name it. */
 export const namedServer = (server: ServerView): NamedServer => ({

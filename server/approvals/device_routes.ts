@@ -29,7 +29,7 @@ import { isForDevices } from "../http/host_rule.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { addressOf } from "../limits/limits.ts";
 import { Tries } from "../limits/tries.ts";
-import { hiddenPeer } from "../office/peer.ts";
+import { DEVICE_PROTOCOL, hiddenPeer, olderThan } from "../office/peer.ts";
 import type { DeviceRouteParts, DeviceRoutes } from "../doors/approvals.ts";
 import {
   type Exchange,
@@ -209,7 +209,12 @@ export class PersonDeviceRoutes implements DeviceRoutes {
       name: DEVICE,
       office,
     });
-    if ("refused" in seat) return { response: shuttingDown() };
+    if ("refused" in seat) {
+      // A node without approvals has no devices, as one that has the module and not the option.
+      return seat.refused === TOO_OLD.refused
+        ? TOO_OLD
+        : { response: shuttingDown() };
+    }
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const stop = limitTime(GIVE_UP_MS, () => resolve(LATE));
     const end = () => resolve(SHUT_DOWN);
@@ -234,6 +239,7 @@ export class PersonDeviceRoutes implements DeviceRoutes {
   }
 }
 
+const TOO_OLD = olderThan(DEVICE_PROTOCOL);
 const LATE: ErrorPayload = { code: ErrorCode.TIMEOUT, message: "late" };
 const SHUT_DOWN: ErrorPayload = { code: 503, message: "shutting down" };
 

@@ -73,11 +73,20 @@ Deno.test("a Computer that starts again has its id, devices and permissions", as
   const file = join(folder.path, "state", "keys.json");
   let approvals = await Approvals.open(file, NAME);
   const id = toBase64url(approvals.id);
-  await approvals.permissions.write([PERMISSION]);
+  const narrow: Permission = {
+    ...PERMISSION,
+    given: "hour",
+    operator: "ann",
+    untilMs: 1_800_000_000_000,
+    usesLeft: 19,
+    fixed: { path: "/srv/a", mode: null },
+    open: "content",
+  };
+  await approvals.permissions.write([PERMISSION, narrow]);
   await approvals.close();
   approvals = await Approvals.open(file, NAME);
   assertEquals(toBase64url(approvals.id), id);
-  assertEquals(await approvals.permissions.read(), [PERMISSION]);
+  assertEquals(await approvals.permissions.read(), [PERMISSION, narrow]);
   await approvals.close();
 });
 
@@ -219,6 +228,15 @@ Deno.test("a broken file of keys is an error that names field and fix, and stays
       "permissions.0.untilMs: expected a number",
       withPermission({ untilMs: "1" }),
     ],
+    [
+      "permissions.0.usesLeft: expected a number",
+      withPermission({ usesLeft: null }),
+    ],
+    [
+      "permissions.0.operator: expected a text",
+      withPermission({ operator: 1 }),
+    ],
+    ["permissions.0.open: expected a text", withPermission({ open: {} })],
     ["permissions.0.fixed: expected an object", withPermission({ fixed: [] })],
     // Without what narrows it, it would allow anything for good.
     ["permissions.0.fixd: unknown field", withPermission({ fixd: {} })],
