@@ -111,6 +111,7 @@ consoleTest(
     approving.relay.lie = undefined;
     await tap(page, /^No$/);
     assertEquals((await asked.answer).answer, "no");
+    await page.getByText("Nothing to decide").waitFor(); // connected again
 
     await approving.approvals.remove("Pixel");
     await page.getByText("refuses this device").waitFor();

@@ -1,8 +1,9 @@
 import fc from "fast-check";
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   type Conditions,
   globOf,
+  isSame,
 } from "../../../../computer/rules/conditions.ts";
 import {
   firstMatch,
@@ -313,6 +314,38 @@ Deno.test("hosts: what programs read in different ways is not allowed, and is de
       ["http://[::2]/", [false, false]],
     ] as [string, [boolean, boolean]][]
   ) assertEquals(judgeAddress("[::1]", url), judged, url);
+});
+
+Deno.test("values are compared by what JSON has, up to the first difference", () => {
+  const long = Array.from({ length: 100_000 }, (_, n) => ({ n }));
+  let read = 0;
+  const watched = new Proxy(long, {
+    get(target, key) {
+      read++;
+      return Reflect.get(target, key);
+    },
+  });
+  assertEquals(isSame({ long: watched }, { long: [{ n: 1 }, ...long] }), false);
+  assertEquals(isSame([0, watched], [1, watched]), false);
+  assert(read < 100, String(read));
+  const own = JSON.parse('{"__proto__": 1}');
+  const rows: [a: unknown, b: unknown, isEqual: boolean][] = [
+    [own, JSON.parse('{"__proto__": 1}'), true],
+    [own, {}, false],
+    [own, JSON.parse('{"__proto__": 2}'), false],
+    [{ a: 1 }, { b: 1 }, false],
+    [{ a: undefined }, { b: undefined }, false],
+    [[], {}, false],
+    [[1], { 0: 1 }, false],
+    [null, {}, false],
+    ["1", 1, false],
+    [new Date(1), new Date(2), false],
+    [new Date(1), {}, false],
+    [new Map([[1, 2]]), new Map([[1, 3]]), false],
+  ];
+  for (const [a, b, isEqual] of rows) {
+    assertEquals([isSame(a, b), isSame(b, a)], [isEqual, isEqual]);
+  }
 });
 
 Deno.test("numbers are judged as the MCP server gets them: 1e400 is null there, and -0 is 0", () => {
