@@ -142,8 +142,9 @@ interface AbsolutePath {
 
 /**
  * Reads an absolute path by its text alone; undefined where systems or programs may disagree about it: a
- * relative one, `..` above the root, a backslash in a path with `/`, `//host`, control characters, and on
- * Windows short names (`PROGRA~1`), streams, and parts that end with a dot or a space.
+ * relative one, `..` above the root, a backslash in a path with `/`, `//host`, control characters, a part that
+ * is `..` or several parts in another form, and on Windows short names (`PROGRA~1`), streams, and parts that
+ * end with a dot or a space.
  */
 export function readPath(path: unknown): AbsolutePath | undefined {
   if (typeof path !== "string" || !path.isWellFormed()) return undefined;
@@ -162,9 +163,17 @@ export function readPath(path: unknown): AbsolutePath | undefined {
       continue;
     }
     if (drive !== "" && /[. ]$|~\d|[:*?"<>|]/.test(part)) return undefined;
+    if (isStepInDisguise(part)) return undefined;
     parts.push(part);
   }
   return { drive, parts };
+}
+
+/** Returns whether a part leads up, or to several, for a program that trims it or makes one Unicode form of it. */
+function isStepInDisguise(part: string): boolean {
+  if (/^[!-~]*$/.test(part)) return false;
+  const form = folded(part).trim();
+  return /^\.{0,2}$|[/\\]/.test(form);
 }
 
 /** A path whose parts are compared without their case and Unicode form, too. */
