@@ -376,9 +376,16 @@ export const waitMs = (wanted: unknown): number =>
 /** @throws {TypeError} when browsers would offer no cryptography at an address, or others could change it */
 function checkAddress(address: string, what: "page" | "Server"): void {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.protocol === "https:") return;
-  if (url?.protocol === "http:" && isLoopbackName(url.hostname)) return;
-  throw new TypeError(
-    `The ${what} ${address} cannot be used by a phone: expected an address with https, as browsers offer no cryptography without`,
-  );
+  const isSafe = url?.protocol === "https:" ||
+    url?.protocol === "http:" && isLoopbackName(url.hostname);
+  if (url === undefined || !isSafe) {
+    throw new TypeError(
+      `The ${what} ${address} cannot be used by a phone: expected an address with https, as browsers offer no cryptography without`,
+    );
+  }
+  if (url.href.includes("#") || url.username !== "" || url.password !== "") {
+    throw new TypeError(
+      `The ${what} ${url.origin}${url.pathname} cannot be used with a user, a password or a part after "#": leave them out, as the link has its secret there`,
+    );
+  }
 }

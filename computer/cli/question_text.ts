@@ -281,6 +281,6 @@ export function logLines(request: ConfirmRequest): string[] {
   return [describeSubject(request), ...note, ...lines];
 }
 
-/** Describes the input that is asked for. */
+/** Describes the input that is asked for; one without an id is a question of ours. */
 export const inputMessage = ({ id, description }: AskedInput): string =>
-  `${plain(description || "Value")} (input "${plain(id)}")`;
+  plain(description || "Value") + (id === "" ? "" : ` (input "${plain(id)}")`);

@@ -17,10 +17,17 @@ import {
 
 const glob = z.string().check(z.minLength(1));
 
-const absolutePath = z.string().check(z.refine(
-  (path) => readPath(path) !== undefined,
-  'expected an absolute path, such as "/srv/notes" or "C:\\\\notes", without short names such as "PROGRA~1"',
-));
+const absolutePath = z.string().check(
+  z.refine(
+    (path) => readPath(path) !== undefined,
+    'expected an absolute path, such as "/srv/notes" or "C:\\\\notes", without short names such as "PROGRA~1"',
+  ),
+  // Or a rule would quietly match nothing: a "deny", too.
+  z.refine(
+    (path) => !path.includes("${"),
+    "inputs and variables are not filled in rules: write the path itself",
+  ),
+);
 
 const host = z.string().check(z.refine(
   (text) => /^(?:[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)*|\[[0-9a-f:.]+\])$/i.test(text),

@@ -83,7 +83,7 @@ export async function approve(
 /** Asked after a no. */
 const WHY_NOT = {
   type: "promptString",
-  id: "reason",
+  id: "",
   description: "Why not? The model reads it; Enter alone gives no reason",
 } as const;
 

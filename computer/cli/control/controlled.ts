@@ -196,7 +196,7 @@ function pick<T>(
   const [found, ...more] = exact.length > 0
     ? exact
     : items.filter((item) =>
-      names(item).some((name) => name.startsWith(which))
+      which !== "" && names(item).some((name) => name.startsWith(which))
     );
   if (found !== undefined && more.length === 0) return found;
   const shown = items.map(list).join(", ");

@@ -102,7 +102,7 @@ class ShellPairing {
       await setTimeout(0); // what was shown comes first
       const typed = await askInput({
         type: "promptString",
-        id: "digits",
+        id: "",
         description: `Digits that ${label} shows`,
       }, this.#signal);
       if (typed === undefined) return undefined;

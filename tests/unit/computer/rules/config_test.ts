@@ -113,6 +113,16 @@ Deno.test("each mistake in a rule is an error that names its path, the problem a
       'rules.0.file.contents: unknown field; did you mean "content"?',
     ],
   ];
+  rows.push(
+    [
+      { then: "deny", when: { path: { in: [] } } },
+      "rules.0.when.path.in: it is empty",
+    ],
+    [
+      { then: "deny", when: { path: { under: "/srv/${input:folder}" } } },
+      "rules.0.when.path.under: inputs and variables are not filled in rules: write the path itself",
+    ],
+  );
   for (const [rule, problem] of rows) assertEquals(problemOf(rule), problem);
   for (
     const under of ["notes", "~/notes", "/..", "//srv", "C:notes", "/a\\b"]

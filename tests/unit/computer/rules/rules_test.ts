@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { assertEquals } from "@std/assert";
+import { strayNames } from "../../../../computer/rules/explain.ts";
 import { matchesGlob } from "../../../../computer/rules/conditions.ts";
 import {
   firstMatch,
@@ -285,7 +286,7 @@ Deno.test("forbidden_tools, auto_apply and the rest are shown as the rules that 
     [
       "rules.0",
       "allow",
-      'allow tool "read_*" where "path" is under "/srv" and "n" is at least 1 and is at most 2 and no others',
+      'allow tool "read_*" where "path" is under "/srv" and "n" is at least 1 and is at most 2 and no other argument',
     ],
     [
       "rules.1",
@@ -300,7 +301,7 @@ Deno.test("forbidden_tools, auto_apply and the rest are shown as the rules that 
     [
       "servers.files.default_tool_meta.auto_apply",
       "allow",
-      'allow each other tool of MCP server "files" with any arguments',
+      'allow every other tool of MCP server "files" with any arguments',
     ],
     [
       "servers.mail.tool_meta.list.auto_apply",
@@ -309,4 +310,67 @@ Deno.test("forbidden_tools, auto_apply and the rest are shown as the rules that 
     ],
     ["default", "ask", "ask about every other call"],
   ]);
+});
+
+Deno.test("a rule in words has what is to be known of the arguments that it does not name", () => {
+  const when = { n: { equals: 1 } };
+  const file = { path: "path", content: "content", under: "/srv" };
+  const texts = shownRules([
+    { then: "allow", when },
+    { then: "allow", when, others: "any" },
+    { then: "allow", when: {} },
+    { then: "allow", any: true },
+    { then: "ask", tool: "write", file },
+  ], []).map(({ text }) => text);
+  assertEquals(texts, [
+    'allow any tool where "n" is 1 and no other argument',
+    'allow any tool where "n" is 1 and any other arguments',
+    "allow any tool without arguments",
+    "allow any tool with any arguments",
+    'ask about tool "write" (shows what it changes in the file that "path" names, below "/srv")',
+    "ask about every other call",
+  ]);
+});
+
+Deno.test("strayNames() finds what a rule names and no MCP server has; a name with * is for what may come", () => {
+  const write = { names: ["write_file", "put"], arguments: ["path", "text"] };
+  const files = { names: ["files", "org.files"], tools: [write] };
+  const open = { names: ["mail"], tools: [{ names: ["send"] }] };
+  const rows: [rule: Omit<Rule, "then">, problem?: string][] = [
+    [{ server: "files", tool: "put", when: { path: { in: [1] } } }],
+    [{ server: "org.*", tool: "delete_*" }],
+    [{ tool: "send", when: { whatever: { min: 1 } } }],
+    [{ when: { path: { in: [1] } } }],
+    [
+      { server: "fils", tool: "wirte" },
+      'there is no MCP server "fils"; did you mean "files"?',
+    ],
+    [
+      { tool: "wirte_file" },
+      'no MCP server that it is about has a tool "wirte_file"; did you mean "write_file"?',
+    ],
+    [
+      { server: "mail", tool: "put" },
+      'no MCP server that it is about has a tool "put"',
+    ],
+    [
+      { tool: "put", when: { pth: { in: [1] } } },
+      'no tool that it is about has an argument "pth"; did you mean "path"?',
+    ],
+    [
+      {
+        tool: "put",
+        file: { path: "path", content: "txt", under: "/srv" },
+      },
+      'no tool that it is about has an argument "txt"; did you mean "text"?',
+    ],
+  ];
+  for (const [rule, problem] of rows) {
+    assertEquals(
+      strayNames([{ then: "ask", ...rule }], [files, open]),
+      problem === undefined ? [] : [`rules.0: ${problem}`],
+    );
+  }
+  const away = { names: ["files"] };
+  assertEquals(strayNames([{ then: "deny", tool: "put" }], [away]), []);
 });
