@@ -33,7 +33,7 @@ import {
   type PairingLink,
   rendezvousToken,
 } from "./pairing.ts";
-import type { Payloads } from "./question.ts";
+import { LIMITS, type Payloads } from "./question.ts";
 
 /** Sends one request through the Server; throws where that does not pass it on. */
 export type Send = (token: Bytes, message: Bytes) => Promise<Bytes>;
@@ -64,7 +64,7 @@ export interface BeginningPairing {
   /**
    * Waits until the digits were typed.
    *
-   * @throws {RefusedError} when the pairing ended without
+   * @throws {RefusedError} when the pairing ended without, or five minutes are over
    */
   paired(signal: AbortSignal): Promise<Pairing>;
 }
@@ -112,9 +112,12 @@ export async function beginPairing(
     ownPub,
     fromBase64url(nonce),
   );
+  const until = Date.now() + LIMITS.pairMs;
   const paired = async (signal: AbortSignal): Promise<Pairing> => {
     for (;;) {
       signal.throwIfAborted();
+      // Its token is gone then, so that no Server passes on the Computer's refusal.
+      if (Date.now() > until) throw new RefusedError("The pairing has ended");
       const answer = await exchange(session, send, "wait", {
         nonce: newNonce(),
         wait: 20_000,

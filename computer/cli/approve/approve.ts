@@ -19,6 +19,7 @@ import {
 import { LIMITS } from "../../../shared/approvals/question.ts";
 import { sleep } from "../../../shared/async.ts";
 import { nameText } from "../../../shared/shown_text.ts";
+import { reasonOf } from "../../util/values.ts";
 import { person } from "../make_computer.ts";
 import type { View } from "../screen.ts";
 import { Device } from "./device.ts";
@@ -131,6 +132,7 @@ async function pair(
   print(
     `Type these digits where \`smcp-computer pair\` runs: ${digits}\nThey are for you alone: give them to no other person`,
   );
+  let problem = "";
   for (;;) {
     try {
       const pairing = await begun.paired(signal);
@@ -138,6 +140,10 @@ async function pair(
       return pairing;
     } catch (error) {
       if (error instanceof RefusedError) throw new Error(PAIRING_ENDED);
+      if (reasonOf(error) !== problem) {
+        problem = reasonOf(error);
+        print(`not connected, tries again: ${problem}`);
+      }
       await sleep(AGAIN_MS, signal); // such as a lost connection: the digits stay
     }
   }

@@ -82,6 +82,34 @@ consoleTest(
 );
 
 consoleTest(
+  "a pairing that ends at the Computer ends in the page: with its refusal, or without a connection after five minutes",
+  async () => {
+    await using approving = await startApproving();
+    await using tab = await approving.open();
+    const { page } = tab;
+    const begin = async () => {
+      const pairing = await openPairing(approving.approvals, approving.page);
+      await page.goto(pairing.link);
+      await page.getByRole("button", { name: "Pair", exact: true }).click();
+      const digits = await page.locator(".digits").innerText();
+      return { pairing, digits };
+    };
+    const { pairing, digits } = await begin();
+    const wrong = digits.startsWith("0") ? "111111" : "000000";
+    for (let i = 0; i < 3; i++) await pairing.type(wrong);
+    await page.getByText("its pairing has ended").waitFor();
+    await page.getByRole("button", { name: "Back" }).click();
+
+    await page.clock.setFixedTime(Date.now());
+    await begin();
+    approving.relay.lie = () => Promise.resolve(undefined);
+    await page.getByText("Not connected, trying again").waitFor();
+    await page.clock.setFixedTime(Date.now() + 300_001);
+    await page.getByText("Cannot pair").waitFor();
+  },
+);
+
+consoleTest(
   "threat 20: a relay in the Computer's place has other keys than the link says",
   async () => {
     await using approving = await startApproving();

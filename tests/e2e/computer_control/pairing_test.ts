@@ -22,6 +22,11 @@ import {
 
 const SIZE = { columns: 150, rows: 60 };
 
+/** Finds the link, which is broken into lines. */
+const linkIn = (shown: string): string =>
+  /https?:\/\/\S+#1\.[\w.\-\s]+?(?=Open this)/.exec(shown)?.[0]
+    .replaceAll(/\s/g, "") ?? "";
+
 const startApproving = (): Promise<Office> =>
   startOffice({ server: { approvals: approvals() } });
 
@@ -46,8 +51,7 @@ onTerminal(
     const { all: shown } = await pairing.until("Type here only what a phone");
     assertStringIncludes(shown, "█");
     assertStringIncludes(shown, "no phone reaches it");
-    const link = /http:\/\/\S+#1\.[\w.\-\s]+?(?=Open this)/.exec(shown)?.[0]
-      .replaceAll(/\s/g, "") ?? "";
+    const link = linkIn(shown);
     const keys = join(home.path, "keys.json");
     await using device = await startOnTerminal("computer", [
       ...["approve", "--approve-keys", keys, link],
@@ -104,6 +108,36 @@ onTerminal(
   },
 );
 
+onTerminal(
+  "a program that pairs ends with the reason when the digits were wrong three times",
+  async () => {
+    await using home = await scratch();
+    const env = { XDG_STATE_HOME: home.path };
+    await using office = await startApproving();
+    await using config = await configFile({ servers: {} });
+    await using computer = runComputer(office, config.file, { env });
+    await computer.line(/^joined office north as pc$/);
+    await using pairing = await startOnTerminal("computer", ["pair"], {
+      env,
+      ...SIZE,
+    });
+    const { all } = await pairing.until("Type here only what a phone");
+    const link = linkIn(all);
+    await using device = await startOnTerminal("computer", [
+      ...["approve", "--approve-keys", join(home.path, "keys.json"), link],
+    ], SIZE);
+    const shown = await device.until(/runs: \d{6}/);
+    const isZero = /runs: 000000/.test(shown.all);
+    for (const left of ["2 more tries", "1 more try", "not paired"]) {
+      await pairing.until(/Digits:\s*$/);
+      await pairing.type(`${isZero ? "000001" : "000000"}\r`);
+      await pairing.until(left);
+    }
+    await device.until("the digits were wrong three times");
+    assertEquals((await device.end).code, 1);
+  },
+);
+
 onTerminal("Ctrl-C cancels a pairing: its link is worth nothing", async () => {
   await using home = await scratch();
   const env = { XDG_STATE_HOME: home.path };
@@ -116,8 +150,7 @@ onTerminal("Ctrl-C cancels a pairing: its link is worth nothing", async () => {
     ...SIZE,
   });
   const { all } = await pairing.until("Type here only what a phone");
-  const link = /http:\/\/\S+#1\.[\w.\-\s]+?(?=Open this)/.exec(all)?.[0]
-    .replaceAll(/\s/g, "") ?? "";
+  const link = linkIn(all);
   await pairing.type("\x03");
   assertEquals(await assertRestored(pairing), 130);
   await using device = await startOnTerminal("computer", [
@@ -143,8 +176,7 @@ onTerminal(
     await shell.until("The first rule that fits decides:");
     await shell.type("pair\r");
     const { all: shown } = await shell.until("Type here only what a phone");
-    const link = /http:\/\/\S+#1\.[\w.\-\s]+?(?=Open this)/.exec(shown)?.[0]
-      .replaceAll(/\s/g, "") ?? "";
+    const link = linkIn(shown);
     await using device = await startOnTerminal("computer", [
       ...["approve", "--approve-keys", join(home.path, "keys.json"), link],
     ], SIZE);

@@ -63,6 +63,16 @@ export const attack = (
 /** Lets all settle that waits for its turn alone. */
 export const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 
+/** Settles as a promise does that waits for its turn alone; as undefined, where it waits for more. */
+export async function soon<T>(promise: Promise<T>): Promise<T | undefined> {
+  const turn = settled();
+  try {
+    return await Promise.race([promise, turn.then(() => undefined)]);
+  } finally {
+    await turn; // its timer is over
+  }
+}
+
 /** Makes a device with keys of its own, which is not paired. */
 export async function stranger(computer: Party): Promise<Self> {
   const keys = await newKeys(false);
@@ -127,7 +137,7 @@ export const ATTACKS: readonly Attack[] = [
     async (side) => {
       const params = { at: new Date(), run: undefined };
       await assertRejects(
-        () => Promise.race([side.ask({ params }).answer, settled()]),
+        () => soon(side.ask({ params }).answer),
         Error,
         "not plain JSON",
       );
