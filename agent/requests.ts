@@ -29,6 +29,7 @@ import {
 } from "../protocol/mod.ts";
 import { abortable, RateQueue, sleep, withDeadline } from "../shared/async.ts";
 import { checkNumbers, present } from "../shared/checks.ts";
+import { swapRemove } from "../shared/swap_list.ts";
 
 /** How long a Server waits for a Computer where the request has no timeout (protocol §7). */
 export const REQUEST_TIMEOUT_MS = 30_000;
@@ -70,8 +71,11 @@ export class Requests {
   #queue = new RateQueue();
   /** The latest refusal, because of which requests wait. */
   #refusal: ProtocolError | undefined;
-  /** The receivers of the progress of calls, by `req_id`. */
-  readonly #followed = new Map<string, Set<Listener>>();
+  /** The receivers of the progress of calls. */
+  readonly #followed: {
+    readonly reqId: string;
+    readonly listener: Listener;
+  }[] = [];
   /** What also cancels calls that are sent again under another `req_id`, and the first one. */
   readonly #repeated = new Map<() => void, string>();
   /** Present only with `offline: "wait"`. */
@@ -90,9 +94,11 @@ export class Requests {
     this.#name = name;
     connection.on("notification", ({ event, payload }) => {
       if (event !== TOOL_CALL_PROGRESS_NOTIFICATION) return;
-      const followed = this.#followed.get(payload.req_id) ?? [];
+      const followed = this.#followed.filter((each) =>
+        each.reqId === payload.req_id
+      );
       return Promise.all(
-        [...followed].map(async (listener) => await listener(payload)),
+        followed.map(async ({ listener }) => await listener(payload)),
       );
     });
     // The Server of another connection may have other limits.
@@ -152,19 +158,17 @@ export class Requests {
   /** Receives the increasing progress of a call, and what it waits for; returns the function that ends it. */
   follow(reqId: string, listener: Listener): () => void {
     let last = -Infinity;
-    const followed: Listener = ({ progress, total, message, waiting }) => {
+    const increasing: Listener = ({ progress, total, message, waiting }) => {
       if (waiting === undefined) {
         if (progress <= last) return;
         last = progress;
       }
       return listener(present({ progress, total, message, waiting }));
     };
-    const all = this.#followed.get(reqId) ?? new Set();
-    this.#followed.set(reqId, all.add(followed));
-    return () => {
-      all.delete(followed);
-      if (all.size === 0) this.#followed.delete(reqId);
-    };
+    const all = this.#followed;
+    const followed = { reqId, listener: increasing };
+    all.push(followed);
+    return () => swapRemove(all, all.indexOf(followed));
   }
 
   #signed<R extends object>(
@@ -329,7 +333,7 @@ export function wireTimeout(
   name = "timeoutMs",
   least?: 0,
 ): number {
-  checkNumbers({ [name]: ms });
+  if (typeof ms !== "number") checkNumbers({ [name]: ms });
   if (ms <= MAX_TIMEOUT_MS && (ms > 0 || ms === least)) {
     return Math.ceil(ms / 1000);
   }

@@ -76,6 +76,7 @@ export {
 
 // What a person is asked: to allow a call, to answer an MCP server, to sign in.
 export type {
+  CallToConfirm,
   Confirm,
   ConfirmAnswer,
   Confirmed,

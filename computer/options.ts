@@ -12,7 +12,7 @@ import type { ServerStatus } from "./host/server_status.ts";
 import type { OfferedTool } from "./host/tool_table.ts";
 import type { PermissionStore } from "./rules/permissions.ts";
 import type { Rule } from "./rules/rules.ts";
-import type { Confirm } from "./tools/confirmations.ts";
+import type { CallToConfirm, Confirm } from "./tools/confirm.ts";
 import type { Elicit } from "./tools/elicitations.ts";
 
 /** What a {@linkcode ToolHost} hosts, and how. */
@@ -25,6 +25,11 @@ export interface ToolHostOptions extends HostingOptions, BlobOptions {
   inputs?: readonly MCPServerInput[];
   /** Asks whether a tool without `auto_apply` may run; without it such calls are answered 4005 (protocol §7). */
   confirm?: Confirm;
+  /**
+   * Lets those calls run without a question, and is called with each of them; not with calls that a rule
+   * denies, or asks about every time.
+   */
+  allowAsked?: (call: CallToConfirm) => void;
   /**
    * Rules about tool calls, of which the first that matches decides; what none is about, `auto_apply` and
    * `confirm` decide.
@@ -48,6 +53,7 @@ export const TOOL_HOST_NAMES = {
   servers: true,
   inputs: true,
   confirm: true,
+  allowAsked: true,
   rules: true,
   permissions: true,
   skillHome: true,

@@ -91,9 +91,8 @@ export class ToolHost implements AsyncDisposable {
    */
   constructor(options: ToolHostOptions) {
     checkNames(options, TOOL_HOST_NAMES, "ToolHost");
-    const { servers, inputs = [], rules = [], confirm, elicit } = checked(
-      options,
-    );
+    const { servers, inputs = [], rules = [], ...asking } = checked(options);
+    const { confirm, allowAsked, elicit } = asking;
     const config = parseOptions({ inputs, servers, rules });
     const blobs = new BlobExchange(options);
     const events = new Emitter<ComputerEvents>(logThrown);
@@ -119,6 +118,7 @@ export class ToolHost implements AsyncDisposable {
       events,
       calls: new ToolCalls(host, events, {
         confirm,
+        allowAsked,
         elicit,
         blobs: blobs.store,
         place: () => office()?.name ?? "the Computer",
@@ -473,7 +473,7 @@ export class ToolHost implements AsyncDisposable {
 
 /** Checks the callbacks, which JavaScript does not. @throws {TypeError} that names the one that is none */
 function checked(options: ToolHostOptions): ToolHostOptions {
-  for (const name of ["confirm", "elicit", "askInput"] as const) {
+  for (const name of ["confirm", "allowAsked", "elicit", "askInput"] as const) {
     const callback: unknown = Object(options)[name];
     if (callback === undefined || typeof callback === "function") continue;
     throw new TypeError(`Cannot use the option ${name}: expected a function`);

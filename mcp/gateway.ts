@@ -8,8 +8,9 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { readBytes } from "./http/body.ts";
-import { makeRoom, refusal, useAt } from "./http/guards.ts";
+import { refusal } from "./http/guards.ts";
 import { areUsual } from "./http/quick_message.ts";
+import { UseTable } from "./http/use_table.ts";
 import type { ResolvedGatewayOptions } from "./options.ts";
 import { ServedOffice, type ServeOffice } from "./served_office.ts";
 import type {
@@ -33,8 +34,8 @@ export class McpGateway implements Gateway {
   readonly #host: GatewayHost;
   readonly #options: ResolvedGatewayOptions;
   readonly #serve: ServeOffice;
-  /** By name; those used longest ago come first. */
-  readonly #offices = new Map<string, ServedOffice>();
+  /** By name. */
+  readonly #offices = new UseTable<ServedOffice>();
   readonly #key = randomBytes(16);
   #isClosed = false;
 
@@ -56,7 +57,7 @@ export class McpGateway implements Gateway {
     post: GatewayPost,
     { office, ...caller }: GatewayCaller,
   ): Promise<GatewayBody | undefined> {
-    const served = this.#isClosed ? undefined : useAt(this.#offices, office);
+    const served = this.#isClosed ? undefined : this.#offices.use(office);
     return served === undefined
       ? await readBytes(post, this.#host.maxMessageBytes)
       : await served.answer(post, caller);
@@ -70,7 +71,7 @@ export class McpGateway implements Gateway {
     if (this.#isClosed) {
       return Promise.resolve(refusal(503, "The server is shutting down"));
     }
-    const served = useAt(this.#offices, office) ?? this.#open(office);
+    const served = this.#offices.use(office) ?? this.#open(office);
     if (served !== undefined) return served.handle(request, caller, body);
     const most = this.#options.maxOffices;
     const why = `Too many offices are in use: at most ${most} at once`;
@@ -95,12 +96,12 @@ export class McpGateway implements Gateway {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const all = [...this.#offices.values()];
+    const all = this.#offices.all.map(([, office]) => office);
     await Promise.all(all.map((office) => office.callsEnded(END_TIMEOUT_MS)));
     // From the end of a call to its HTTP response there are only promises, which settle before this.
     await new Promise((resolve) => setTimeout(resolve, 0));
     await Promise.all(all.map(close));
-    this.#offices.clear();
+    for (const [office] of this.#offices.all) this.#offices.delete(office);
   }
 
   /** @returns `undefined` when all offices are in use */
@@ -109,7 +110,7 @@ export class McpGateway implements Gateway {
     const isIdle = (served: ServedOffice) => !served.isUsed;
     const isFree = (served: ServedOffice) => isIdle(served) && !served.hasTasks;
     const hasRoom = [isFree, isIdle].some((mayGo) =>
-      makeRoom(this.#offices, maxOffices, mayGo, close)
+      this.#offices.makeRoom(maxOffices, mayGo, close)
     );
     if (!hasRoom) return undefined;
     const served = new ServedOffice(

@@ -7,7 +7,6 @@
  *
  * @module
  */
-import { repeatedId } from "../agent/call_tool.ts";
 import type { McpCaller } from "./caller.ts";
 import { refusal, untilEnd } from "./http/guards.ts";
 import { isForSeat, SeatDoor } from "./http/seat_door.ts";
@@ -267,7 +266,6 @@ export class ServedOffice {
     };
     return endAll(
       this.#host.attribute(reqId, source),
-      this.#host.attribute(repeatedId(reqId), source),
       this.#uses.begin(), // without the seat it could not be cancelled
       this.#calls.begin(),
     );

@@ -4,12 +4,12 @@
  * @module
  */
 
+import { type Placed, SwapList } from "./swap_list.ts";
+
 /** Something that must end by a certain time. */
-export interface Deadline {
+export interface Deadline extends Placed {
   /** When it expires, in milliseconds of `performance.now()`. */
   readonly due: number;
-  /** Its index in {@linkcode Deadlines}, which maintain it. */
-  place?: number;
   /** Called once, when it expires. */
   expire(): void;
 }
@@ -56,7 +56,7 @@ export function limitTime(
  * By default the timer does not keep the process running: the connection does on which the work waits.
  */
 export class Deadlines<T extends Deadline = Deadline> {
-  readonly #open: T[] = [];
+  readonly #open = new SwapList<T>();
   readonly #keepsProcess: boolean;
   #disarm = () => {};
   #next = Infinity;
@@ -69,33 +69,26 @@ export class Deadlines<T extends Deadline = Deadline> {
 
   /** Iterates over the deadlines. */
   [Symbol.iterator](): Iterator<T> {
-    return this.#open.values();
+    return this.#open.items.values();
   }
 
   /** Watches a deadline until it expires or is removed. */
   add(deadline: T, now: number): void {
     this.#isReleased = false;
-    deadline.place = this.#open.push(deadline) - 1;
+    this.#open.add(deadline);
     if (deadline.due < this.#next) this.#arm(deadline.due, now);
   }
 
   /** Removes a deadline; returns whether it was watched. */
   remove(deadline: T): boolean {
-    const { place } = deadline;
-    if (place === undefined || this.#open[place] !== deadline) return false;
-    const last = this.#open.pop();
-    if (last !== undefined && last !== deadline) {
-      this.#open[place] = last;
-      last.place = place;
-    }
+    if (!this.#open.remove(deadline)) return false;
     if (this.#isReleased) this.release();
     return true;
   }
 
   /** Lets a deadline expire in so many milliseconds from now on, if it is watched. */
   move(deadline: T & { due: number }, milliseconds: number): void {
-    const { place } = deadline;
-    if (place === undefined || this.#open[place] !== deadline) return;
+    if (!this.#open.has(deadline)) return;
     const now = performance.now();
     deadline.due = now + milliseconds;
     if (deadline.due < this.#next) this.#arm(deadline.due, now);
@@ -103,13 +96,13 @@ export class Deadlines<T extends Deadline = Deadline> {
 
   /** Removes all deadlines, and stops the timer. */
   clear(): void {
-    this.#open.length = 0;
+    this.#open.clear();
     this.#stop();
   }
 
   /** Expires all deadlines immediately, and stops the timer. */
   end(): void {
-    const all = [...this.#open];
+    const all = [...this];
     this.clear();
     for (const deadline of all) deadline.expire();
   }
@@ -117,7 +110,7 @@ export class Deadlines<T extends Deadline = Deadline> {
   /** Stops the timer once no deadline is left, until the next `add`. */
   release(): void {
     this.#isReleased = true;
-    if (this.#open.length === 0) this.#stop();
+    if (this.#open.items.length === 0) this.#stop();
   }
 
   #arm(due: number, now: number): void {
@@ -136,24 +129,11 @@ export class Deadlines<T extends Deadline = Deadline> {
 
   #expire(due: number): void {
     this.#next = Infinity;
-    for (const deadline of [...this.#open]) {
+    for (const deadline of [...this]) {
       if (deadline.due <= due && this.remove(deadline)) deadline.expire();
     }
     let next = Infinity;
-    for (const { due } of this.#open) next = Math.min(next, due);
+    for (const { due } of this) next = Math.min(next, due);
     if (next < this.#next) this.#arm(next, performance.now());
   }
-}
-
-/**
- * Removes the item at an index, if it is one, by swapping in the last one (order is not preserved).
- *
- * Per-call state is kept in such lists, never in a `Map` or `Set`: those allocate a new table after
- * some deletions, and the old one points to it. Once an old table is promoted, V8 keeps every later
- * one and its contents alive until the next full collection, so each minor one would copy all calls.
- */
-export function swapRemove<T>(list: T[], at: number): void {
-  if (at < 0) return;
-  const last = list.pop();
-  if (last !== undefined && at < list.length) list[at] = last;
 }

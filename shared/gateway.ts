@@ -149,7 +149,10 @@ export interface GatewayHost {
   agentOf(
     office: string,
   ): Promise<{ readonly name: string; readonly node?: string } | undefined>;
-  /** Names in the audit log who makes the call with this `req_id`; returns what forgets it again. */
+  /**
+   * Names in the audit log who makes the call with this `req_id`, and with those that begin with it, by
+   * which it is repeated; returns what forgets it again.
+   */
   attribute(reqId: string, source: CallSource): () => void;
 }
 

@@ -4,7 +4,7 @@ import { connectionOptions, type ServerFlags } from "../../cli/server_flags.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import { SmcpComputer } from "../computer.ts";
 import type { ComputerConfig } from "../config/config.ts";
-import type { ConfirmRequest } from "../tools/confirm.ts";
+import type { CallToConfirm, ConfirmRequest } from "../tools/confirm.ts";
 import type { AuthorizationRequest } from "../host/oauth/authorizations.ts";
 import { localDirResolver } from "../resources/resolvers.ts";
 import type { PermissionStore } from "../rules/permissions.ts";
@@ -114,14 +114,11 @@ export function makeComputer(
     permissions: devices.permissions,
     ...(flags.refuseOperators && { refuseOperators: true }),
     ...(flags.yes && {
+      allowAsked: (call) => view().note(`allowed ${byYes(call)}`),
       confirm: (request, signal) => {
-        if (request.every && canAsk()) return asked(request, signal);
-        const answer = answerOfYes(request);
-        const said = answer === "once" ? "allowed" : "not allowed";
-        view().note(
-          hideSecrets(`${said} by --yes: ${logLines(request).join("\n")}`),
-        );
-        return answer;
+        if (canAsk()) return asked(request, signal);
+        view().note(`not allowed ${byYes(request)}`);
+        return noOfYes(request);
       },
     }),
   });
@@ -131,15 +128,15 @@ export function makeComputer(
   return computer;
 }
 
-/** Answers as `--yes` does: a rule that asks about every call is for a person. */
-const answerOfYes = ({ every, rule }: ConfirmRequest) =>
-  every
-    ? {
-      answer: "no" as const,
-      reason:
-        `a rule asks a person about every such call (${rule.id}), which --yes does not answer`,
-    }
-    : "once" as const;
+const byYes = (call: CallToConfirm): string =>
+  hideSecrets(`by --yes: ${logLines(call).join("\n")}`);
+
+/** Answers in place of a person whom a rule asks about every call. */
+const noOfYes = ({ rule }: ConfirmRequest) => ({
+  answer: "no" as const,
+  reason:
+    `a rule asks a person about every such call (${rule.id}), which --yes does not answer`,
+});
 
 /** Shows the page of a sign-in on this terminal only, as its URL must not be logged, and opens it. */
 export function showSignIn(

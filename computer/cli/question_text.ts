@@ -10,6 +10,7 @@ import type { AskedInput } from "../config/input_store.ts";
 import { plain, shorten, textWidth } from "../../cli/terminal_text.ts";
 import { nameText, quoted } from "../../shared/shown_text.ts";
 import type {
+  CallToConfirm,
   ConfirmAnswer,
   ConfirmRequest,
   FileNow,
@@ -130,7 +131,7 @@ const fileFact = ({ of, before }: FileNow): Fact => ({
 });
 
 /** Names the tool and its caller in one line. */
-const describeSubject = (request: ConfirmRequest): string =>
+const describeSubject = (request: CallToConfirm): string =>
   `tool ${quoted(request.tool)} of MCP server ${
     quoted(request.server)
   }, asked by ${callerPhrase(request)}`;
@@ -263,7 +264,7 @@ export function callerPhrase(
 const LOGGED = { head: 48, tail: 16 };
 
 /** Writes what a call is about as lines for a log: each argument by its name, long values cut. */
-export function logLines(request: ConfirmRequest): string[] {
+export function logLines(request: CallToConfirm): string[] {
   const { facts, excess } = describeArguments(request.params);
   const lines = facts.map(({ name, depth, text, length }) => {
     const indent = "  ".repeat(Math.min(Math.max(depth, 1), 8));

@@ -35,6 +35,11 @@ export function definitionHash(tool: McpTool): string {
 }
 
 const inProcess = new WeakMap<object, string>();
+/** By configuration: the latest introduction, and the hash. */
+const configurations = new WeakMap<
+  ServerConfig,
+  { readonly introduction: string | undefined; readonly hash: string }
+>();
 
 /**
  * Hashes what an MCP server is: how it is started or reached, and how it introduces itself. One in this
@@ -44,12 +49,19 @@ export function configurationHash(
   config: ServerConfig,
   introduction: string | undefined,
 ): string {
-  if (config.type !== "in-process") {
-    return hashOf(config.type, config.server_parameters, introduction);
-  }
-  const known = inProcess.get(config.server) ?? crypto.randomUUID();
-  inProcess.set(config.server, known);
-  return hashOf(known);
+  const known = configurations.get(config);
+  if (known && known.introduction === introduction) return known.hash;
+  const hash = config.type === "in-process"
+    ? hashOf(instanceId(config.server))
+    : hashOf(config.type, config.server_parameters, introduction);
+  configurations.set(config, { introduction, hash });
+  return hash;
+}
+
+function instanceId(server: object): string {
+  const known = inProcess.get(server) ?? crypto.randomUUID();
+  inProcess.set(server, known);
+  return known;
 }
 
 /** Arguments with which a tool does whatever is in them: what was allowed for one call means nothing for others. */

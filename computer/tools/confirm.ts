@@ -3,8 +3,8 @@ import type {
   QuestionOption,
 } from "../../shared/approvals/question.ts";
 
-/** A tool call that needs user confirmation. */
-export interface ConfirmRequest {
+/** A tool call about which a rule asks. */
+export interface CallToConfirm {
   /** The calling Agent; `operator` where an operator of the Server calls. */
   readonly agent: string;
   /** The operator, where one calls. */
@@ -19,6 +19,10 @@ export interface ConfirmRequest {
   readonly name: string;
   /** The arguments. */
   readonly params: Record<string, unknown>;
+}
+
+/** The question whether a tool call may run. */
+export interface ConfirmRequest extends CallToConfirm {
   /** The hash of the tool's definition: name, description, schemas and annotations. */
   readonly definition: string;
   /** The rule that asks, in words. */

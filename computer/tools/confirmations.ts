@@ -32,6 +32,7 @@ import {
   offeredOptions,
 } from "./asked_call.ts";
 import {
+  type CallToConfirm,
   type Confirm,
   type ConfirmAnswer,
   type Confirmed,
@@ -39,6 +40,7 @@ import {
   toConfirmed,
 } from "./confirm.ts";
 import {
+  callToConfirm,
   type CallToJudge,
   cannotAsk,
   type ConfirmDecision,
@@ -79,6 +81,8 @@ interface CallContext {
 export interface ConfirmationsOptions {
   /** Asks the user; without it, calls that need confirmation are refused. */
   readonly confirm: Confirm | undefined;
+  /** Lets calls run in place of a question that need not be asked every time. */
+  readonly allowAsked?: ((call: CallToConfirm) => void) | undefined;
   /** Returns the name of this Computer, for people. */
   readonly place: () => string;
   /** The rules of the configuration. */
@@ -175,9 +179,8 @@ export class Confirmations {
   }
 
   /** Finds the rule that decides on a call. */
-  judge(pending: CallToJudge): Judgement {
+  judge(pending: CallToJudge, at = this.#firstMatch(pending)): Judgement {
     const { target: { server, tool } } = pending;
-    const at = this.#firstMatch(pending);
     const written = this.#rules[at];
     if (written) return { rule: shownRule(written, at), written };
     const { auto_apply } = effectiveToolMeta(server.config, tool.name);
@@ -192,9 +195,8 @@ export class Confirmations {
   }
 
   /** Returns whether a call runs by rules alone; without the words of {@linkcode judge}, as most calls do. */
-  runs(pending: CallToJudge): boolean {
+  runs(pending: CallToJudge, at = this.#firstMatch(pending)): boolean {
     const { target: { server, tool } } = pending;
-    const at = this.#firstMatch(pending);
     return at >= 0
       ? this.#rules[at]?.then === "allow"
       : effectiveToolMeta(server.config, tool.name).auto_apply === true;
@@ -221,11 +223,17 @@ export class Confirmations {
     pending: PendingCall,
     context: CallContext,
   ): Promise<ConfirmDecision> {
-    if (this.runs(pending)) return RUN;
-    const judgement = this.judge(pending);
+    const at = this.#firstMatch(pending);
+    if (this.runs(pending, at)) return RUN;
+    const judgement = this.judge(pending, at);
     const { rule, written } = judgement;
     if (rule.then === "deny") {
       return refuse(`${denied(pending, rule, written)}; do not repeat it`);
+    }
+    const { allowAsked } = this.#options;
+    if (allowAsked && rule.every !== true) {
+      allowAsked(callToConfirm(pending));
+      return RUN;
     }
     const call = askedCall(pending, written);
     const reading = this.#permissions.ready();
@@ -292,16 +300,10 @@ export class Confirmations {
     rule: ShownRule,
     { signal, time, waits }: CallContext,
   ): ConfirmRequest {
-    const { target: { server, tool }, name, agent, operator, params } = pending;
+    const { target: { server, tool }, params } = pending;
     const { id, text, every = false } = rule;
     const request: ConfirmRequest = {
-      agent,
-      ...(operator !== undefined && { operator }),
-      server: server.name,
-      ...(server.bundleId !== server.name && { bundleId: server.bundleId }),
-      tool: tool.name,
-      name,
-      params,
+      ...callToConfirm(pending),
       definition: call.definition,
       rule: { id, text },
       every,

@@ -11,6 +11,7 @@ import {
   type ShownRule,
 } from "../rules/rules.ts";
 import type { Refusal } from "./call_failure.ts";
+import type { CallToConfirm } from "./confirm.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
 
 /** A call to decide on. */
@@ -37,6 +38,19 @@ export const judgedCall = (
   agent,
   servers: [server.name, server.bundleId],
   tools: [...namesOfTool(server, tool.name), name],
+  params,
+});
+
+/** Describes a call for people. */
+export const callToConfirm = (
+  { target: { server, tool }, name, agent, operator, params }: PendingCall,
+): CallToConfirm => ({
+  agent,
+  ...(operator !== undefined && { operator }),
+  server: server.name,
+  ...(server.bundleId !== server.name && { bundleId: server.bundleId }),
+  tool: tool.name,
+  name,
   params,
 });
 

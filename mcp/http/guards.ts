@@ -199,32 +199,3 @@ export async function untilEnd(
   }, { highWaterMark: 0 });
   return new Response(watched, { status, statusText, headers });
 }
-
-/** Gets a value, which counts as used by that: those of the map that were used longest ago come first. */
-export function useAt<T>(map: Map<string, T>, key: string): T | undefined {
-  const value = map.get(key);
-  if (value !== undefined) {
-    map.delete(key);
-    map.set(key, value);
-  }
-  return value;
-}
-
-/**
- * Drops the idle value that was used longest ago, where another one has no room.
- *
- * @returns whether it has room now: it has none where all are in use
- */
-export function makeRoom<T>(
-  map: Map<string, T>,
-  most: number,
-  isIdle: (value: T) => boolean,
-  drop: (value: T) => Promise<void>,
-): boolean {
-  if (map.size < most) return true;
-  const idle = [...map].find(([, value]) => isIdle(value));
-  if (idle === undefined) return false;
-  map.delete(idle[0]);
-  void drop(idle[1]);
-  return true;
-}

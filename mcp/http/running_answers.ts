@@ -24,7 +24,7 @@ import { namingOffices } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { answerCall, listTools, outputSchemaOf } from "../office/tools.ts";
 import { isRecord } from "../../protocol/names.ts";
-import { swapRemove } from "../../shared/deadlines.ts";
+import { swapRemove } from "../../shared/swap_list.ts";
 
 /** Who sends a request, and the Agent that it is for. */
 export type Sender = Pick<CallingClient, "agent" | "caller">;

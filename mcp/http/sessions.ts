@@ -13,13 +13,14 @@ import {
 } from "@modelcontextprotocol/server";
 import type { ServerParts } from "../office/server_parts.ts";
 import { callerIn, type Message, toAuthInfo } from "../caller.ts";
-import { makeRoom, refusal, RpcError, untilEnd, useAt } from "./guards.ts";
+import { refusal, RpcError, untilEnd } from "./guards.ts";
 import type { QuickAnswers } from "./quick_answer.ts";
 import type { QuickMessage } from "./quick_message.ts";
 import { RunningAnswers, type Sender } from "./running_answers.ts";
 import type { CallingClient, Introduction } from "../office/begun_call.ts";
 import type { EventRoom } from "./kept_events.ts";
 import { type SessionPlace, SessionServer } from "./session_server.ts";
+import { UseTable } from "./use_table.ts";
 import { IdleTimer } from "../../shared/time/idle_timer.ts";
 import { type GatewayPost, ownerOf } from "../../shared/gateway.ts";
 
@@ -31,8 +32,8 @@ export interface SessionPost extends Pick<GatewayPost, "headers" | "outgoing"> {
 /** The sessions of clients of MCP 2025-11-25 and before, which open a stream to be notified of changes. */
 export class Sessions {
   readonly #parts: ServerParts;
-  /** By id; those used longest ago come first. */
-  readonly #sessions = new Map<string, Session>();
+  /** By id. */
+  readonly #sessions = new UseTable<Session>();
   readonly #answers: QuickAnswers;
   readonly #room: EventRoom;
 
@@ -58,7 +59,7 @@ export class Sessions {
         "Session not found: it ended; send initialize to begin another";
       return refusal(404, why, RpcError.NO_SESSION);
     }
-    useAt(this.#sessions, id);
+    this.#sessions.use(id);
     return await session.serve(request, message);
   }
 
@@ -69,27 +70,30 @@ export class Sessions {
     const isOwn = session?.owner === ownerOf(sender.caller);
     const client = isOwn ? session?.client : undefined;
     if (session === undefined || client === undefined) return false;
-    useAt(this.#sessions, id);
+    this.#sessions.use(id);
     session.answer(post, { ...client, ...sender }, this.#answers);
     return true;
   }
 
   /** Notifies all clients of a change. */
   notify(event: ServerEvent): void {
-    for (const session of this.#sessions.values()) session.notify(event);
+    for (const session of this.#all) session.notify(event);
   }
 
   /** Ends the sessions of a client. */
   forget(owner: string): void {
-    for (const session of this.#sessions.values()) {
+    for (const session of this.#all) {
       if (session.owner === owner) void session.close();
     }
   }
 
   /** Ends all sessions. */
   async close(): Promise<void> {
-    const sessions = [...this.#sessions.values()];
-    await Promise.all(sessions.map((session) => session.close()));
+    await Promise.all(this.#all.map((session) => session.close()));
+  }
+
+  get #all(): Session[] {
+    return this.#sessions.all.map(([, session]) => session);
   }
 
   async #open(request: Request, message: Message): Promise<Response> {
@@ -102,7 +106,7 @@ export class Sessions {
     const { options: { maxSessions } } = this.#parts;
     const isIdle = (session: Session) => session.isIdle;
     const close = (session: Session) => session.close();
-    if (!makeRoom(this.#sessions, maxSessions, isIdle, close)) {
+    if (!this.#sessions.makeRoom(maxSessions, isIdle, close)) {
       return refusal(503, `Too many sessions: at most ${maxSessions}`);
     }
     const id = crypto.randomUUID(); // no other client has it before the response

@@ -7,7 +7,7 @@
  * @module
  */
 import type { HttpView } from "./http_view.ts";
-import { useAt } from "./guards.ts";
+import { UseTable } from "./use_table.ts";
 import type { OfficeView } from "../office/office_view.ts";
 
 /** The most views at once, and the most tools of all of them. */
@@ -71,8 +71,8 @@ function idleOf(
 
 /** The views of an office that share a room. */
 export class ViewRoom {
-  /** By key; those used longest ago come first. */
-  readonly #views = new Map<string, OpenView>();
+  /** By key. */
+  readonly #views = new UseTable<OpenView>();
   readonly #parts: number;
 
   /** @param parts into how many it is divided, of which a principal has one */
@@ -82,7 +82,7 @@ export class ViewRoom {
 
   /** All of them. */
   get all(): OpenView[] {
-    return [...this.#views.values()];
+    return this.#views.all.map(([, view]) => view);
   }
 
   /**
@@ -96,9 +96,9 @@ export class ViewRoom {
     principal: string | undefined,
     make: () => Pick<OpenView, "view" | "http">,
   ): OpenView | undefined {
-    const known = useAt(this.#views, key);
+    const known = this.#views.use(key);
     if (known !== undefined) return known;
-    const views = [...this.#views];
+    const views = this.#views.all;
     const held = views.map(([, { view, http, open, principal }]) => ({
       principal,
       tools: view.catalogue.tools.length,

@@ -71,7 +71,7 @@ export async function callOffice(
   }
   const { id: own = [] } = officePathOf(agentAt(agent, computer));
   const meta: RequestMeta = {
-    ...passedFromClient(_meta ?? {}),
+    ...(_meta && passedFromClient(_meta)),
     ...writeOffices(passed.concat(own))._meta,
   };
   if (!isRequestMeta(meta)) return tooMuchMeta();

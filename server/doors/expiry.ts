@@ -17,6 +17,7 @@ import type { Outgoing } from "../shared/http.ts";
 import type { Identity } from "../shared/identity.ts";
 import { failure, log } from "../shared/log.ts";
 import type { ClientSocket } from "../wire/mod.ts";
+import { type Placed, SwapList } from "../../shared/swap_list.ts";
 
 /** The longest delay of a timer in milliseconds; a longer one would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -159,7 +160,7 @@ export type Refresh = NonNullable<Authenticator["refresh"]>;
  * hours, so each ends with the credentials that it was opened with.
  */
 export class OpenExchanges {
-  readonly #open = new Map<Outgoing, Exchange | undefined>();
+  readonly #open = new SwapList<OpenExchange>();
   readonly #limiter: RequestParts["limiter"];
   readonly #refresh: Refresh;
   readonly #rates: RequestRates;
@@ -202,10 +203,14 @@ export class OpenExchanges {
     mayStay: Exchange["mayStay"] = ({ policy }) =>
       JSON.stringify(policy) === JSON.stringify(identity?.policy),
   ): void {
-    this.#open.set(outgoing, identity && exchange(outgoing, identity, mayStay));
+    const open: OpenExchange = {
+      outgoing,
+      held: identity && exchange(outgoing, identity, mayStay),
+    };
+    this.#open.add(open);
     outgoing.on("close", () => {
-      this.#open.get(outgoing)?.prevent();
-      this.#open.delete(outgoing);
+      open.held?.prevent();
+      this.#open.remove(open);
     });
   }
 
@@ -213,16 +218,17 @@ export class OpenExchanges {
   async recheck(): Promise<void> {
     const ending: Outgoing[] = [];
     await recheckAll(
-      [...this.#open].map(async ([outgoing, open]) => {
-        if (open === undefined) return;
-        const verdict = await this.#refresh(open.identity);
-        if (verdict === undefined || !this.#open.has(outgoing)) return;
-        if ("refused" in verdict || !open.mayStay(verdict)) {
+      this.#open.items.map(async (open) => {
+        const { outgoing, held } = open;
+        if (held === undefined) return;
+        const verdict = await this.#refresh(held.identity);
+        if (verdict === undefined || !this.#open.has(open)) return;
+        if ("refused" in verdict || !held.mayStay(verdict)) {
           ending.push(outgoing);
           return void outgoing.destroy();
         }
-        open.prevent();
-        this.#open.set(outgoing, exchange(outgoing, verdict, open.mayStay));
+        held.prevent();
+        open.held = exchange(outgoing, verdict, held.mayStay);
       }),
     );
     await closed(ending);
@@ -230,8 +236,15 @@ export class OpenExchanges {
 
   /** Resolves when all have ended; those that have not after a second are ended. */
   ended(): Promise<void> {
-    return closed([...this.#open.keys()]);
+    return closed(this.#open.items.map(({ outgoing }) => outgoing));
   }
+}
+
+/** A request whose answer has not ended. */
+interface OpenExchange extends Placed {
+  readonly outgoing: Outgoing;
+  /** Absent without credentials. */
+  held: Exchange | undefined;
 }
 
 /** A request with credentials. */

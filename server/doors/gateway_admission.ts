@@ -58,7 +58,7 @@ export class GatewayAdmission {
   readonly #open: OpenExchanges;
   readonly #clients: KnownClients;
   #rechecks = 0;
-  /** By request. */
+  /** By request, of those that go on in another way than the one that was tried first. */
   readonly #verdicts = new WeakMap<object, Promise<GatewayCaller>>();
 
   /** @param gateway its path before the name of an office, and what ends what a client has beyond its requests */
@@ -77,7 +77,8 @@ export class GatewayAdmission {
   }
 
   /**
-   * Decides about a request for this host, once: returns who sends it, for the office that he may use.
+   * Decides about a request for this host: returns who sends it, for the office that he may use. It is
+   * called once for each request, or its decision is kept.
    *
    * @param office `undefined` at the path without one, where the token of a sign-in has it
    * @throws {Response} the refusal
@@ -86,11 +87,13 @@ export class GatewayAdmission {
     exchange: Exchange,
     office: string | undefined,
   ): Promise<GatewayCaller> {
-    const known = this.#verdicts.get(exchange.incoming);
-    if (known !== undefined) return known;
-    const verdict = this.#judge(exchange, office);
-    this.#verdicts.set(exchange.incoming, verdict);
-    return verdict;
+    return this.#verdicts.get(exchange.incoming) ??
+      this.#judge(exchange, office);
+  }
+
+  /** Keeps what {@linkcode admit} has decided about a request, for its next call. */
+  keep(incoming: object, verdict: Promise<GatewayCaller>): void {
+    this.#verdicts.set(incoming, verdict);
   }
 
   /** Ends the requests of those whose credentials are not valid any more, and then what they have beyond them. */

@@ -24,6 +24,7 @@ import {
   toGatewayResponse,
 } from "./gateway_admission.ts";
 import { QuickDoor } from "./quick_door.ts";
+import { type Placed, SwapList } from "../../shared/swap_list.ts";
 import type { HostParts, SignIn, SignInMaker } from "./sign_in.ts";
 
 /** How a gateway is made, and what it shares with other parts. */
@@ -46,6 +47,26 @@ interface GatewayParts
     agents: Identity,
     callerOf: (reqId: string) => CallSource | undefined,
   ) => InProcessConnection;
+}
+
+/** Whose each request is, while it runs. */
+class CallSources {
+  readonly #open = new SwapList<
+    Placed & { readonly reqId: string; readonly source: CallSource }
+  >();
+
+  /** Remembers it; returns what ends that. */
+  add(reqId: string, source: CallSource): () => void {
+    const entry = { reqId, source };
+    this.#open.add(entry);
+    return () => void this.#open.remove(entry);
+  }
+
+  /** Finds that of a request; the ids of its repetitions begin with its own. */
+  find(reqId: unknown): CallSource | undefined {
+    return typeof reqId !== "string" ? undefined : this.#open.items
+      .find((entry) => reqId.startsWith(entry.reqId))?.source;
+  }
 }
 
 /** What answers a request for an office; `undefined` at the path without one. */
@@ -71,18 +92,13 @@ export class GatewayRoutes {
   /** Makes the gateway, and connects it with its server. */
   constructor({ start, signIn, agents }: GatewaySetup, parts: GatewayParts) {
     this.#parts = parts;
-    const callers = new Map<string, CallSource>();
+    const sources = new CallSources();
     this.#gateway = start({
       limits: parts.limiter.limits,
       maxMessageBytes: parts.maxMessageBytes,
-      connect: () => parts.connect(agents, (reqId) => callers.get(reqId)),
+      connect: () => parts.connect(agents, (reqId) => sources.find(reqId)),
       agentOf: (office) => Promise.resolve(parts.seats?.holderOf(office)),
-      attribute: (reqId, caller) => {
-        callers.set(reqId, caller);
-        return () => {
-          if (callers.get(reqId) === caller) callers.delete(reqId);
-        };
-      },
+      attribute: (reqId, source) => sources.add(reqId, source),
     });
     parts.seats?.serve(this.#gateway);
     const { path, agentName } = this.#gateway;

@@ -30,7 +30,7 @@ type QuickParts =
 /** Answers usual POSTs before the app. */
 export class QuickDoor {
   readonly #gateway: QuickGateway;
-  readonly #admission: Pick<GatewayAdmission, "admit">;
+  readonly #admission: Pick<GatewayAdmission, "admit" | "keep">;
   readonly #parts: QuickParts;
   readonly #hosts: KnownHosts;
   /** What was read of the requests that it has left. */
@@ -38,7 +38,7 @@ export class QuickDoor {
 
   constructor(
     gateway: QuickGateway,
-    admission: Pick<GatewayAdmission, "admit">,
+    admission: Pick<GatewayAdmission, "admit" | "keep">,
     parts: QuickParts,
   ) {
     this.#gateway = gateway;
@@ -84,20 +84,21 @@ export class QuickDoor {
     },
     { office, query }: Asked,
   ): Promise<boolean> {
+    const verdict = this.#admission.admit({ incoming, outgoing }, office);
     try {
-      const exchange = { incoming, outgoing };
-      const caller = await this.#admission.admit(exchange, office);
+      const caller = await verdict;
       const bytes = await bytesOf(incoming);
       const { headers } = incoming;
       const post = { headers, query, bytes, outgoing };
       const body = await this.#gateway.answer?.(post, caller);
       if (body === undefined) return true;
       this.#bodies.set(incoming, body);
-      return false;
     } catch {
       // The app refuses it, for the same reason; or its client is gone.
-      return outgoing.headersSent;
+      if (outgoing.headersSent) return true;
     }
+    this.#admission.keep(incoming, verdict);
+    return false;
   }
 }
 

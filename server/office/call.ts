@@ -31,7 +31,8 @@ import {
   OK,
   TIMEOUT_OF_SERVER,
 } from "../shared/audit.ts";
-import { type Deadline, swapRemove } from "../../shared/deadlines.ts";
+import type { Deadline } from "../../shared/deadlines.ts";
+import { swapRemove } from "../../shared/swap_list.ts";
 import {
   type Ack,
   type Forget,

@@ -9,7 +9,7 @@ import { Buffer } from "node:buffer";
 import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { randomInt } from "node:crypto";
 import { SMCP_NAMESPACE } from "../../protocol/mod.ts";
-import { swapRemove } from "../../shared/deadlines.ts";
+import { swapRemove } from "../../shared/swap_list.ts";
 import type {
   ClientSocket,
   PacketData,

@@ -51,7 +51,8 @@ function copyObject(object: object, levels: number): unknown {
   const isPlain = prototype === Object.prototype || prototype === null;
   if (!isPlain || Object.hasOwn(object, "__proto__")) return UNUSUAL;
   const copies: Record<string, unknown> = {};
-  for (const [name, item] of Object.entries(object)) {
+  for (const name of Object.keys(object)) {
+    const item: unknown = Reflect.get(object, name);
     if (item === undefined) continue;
     const copy = copyPlain(item, levels);
     if (copy === UNUSUAL) return UNUSUAL;

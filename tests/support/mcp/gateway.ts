@@ -78,7 +78,7 @@ function listenerOf(http: OpenOffice["http"]): Parameters<typeof newServer>[0] {
       mayAnswer: areUsual,
       answer: (post, caller) => http.answer(post, caller),
     },
-    { admit: () => Promise.resolve({ office: "" }) },
+    { admit: () => Promise.resolve({ office: "" }), keep: () => {} },
     {
       hosts: undefined,
       publicUrl: undefined,
