@@ -8,6 +8,11 @@
  */
 import type { AskedInput } from "../config/input_store.ts";
 import { plain, shorten, textWidth } from "../../cli/terminal_text.ts";
+import {
+  diffLines,
+  leftOutText,
+  nearChanges,
+} from "../../shared/approvals/line_diff.ts";
 import { nameText, quoted } from "../../shared/shown_text.ts";
 import type {
   CallToConfirm,
@@ -98,6 +103,7 @@ export function describeCall(request: ConfirmRequest): QuestionText {
   const { tool, name, server, bundleId, params } = request;
   const { facts, excess } = describeArguments(params);
   const none = facts.length === 0 ? "none" : "";
+  const isChange = request.diff !== undefined && excess === undefined;
   return {
     title: "Run this tool?",
     subject: describeSubject(request),
@@ -106,8 +112,7 @@ export function describeCall(request: ConfirmRequest): QuestionText {
       ...name === tool ? [] : [ours("Called as", quoted(name))],
       ...serverFacts(server, bundleId),
       ours("Arguments", none),
-      ...facts,
-      ...request.diff === undefined ? [] : [fileFact(request.diff)],
+      ...isChange ? withChange(facts, params, request.diff) : facts,
       ...request.rule.id === "default" ? [] : [
         ours("Asked because of", `${request.rule.id}: ${request.rule.text}`),
       ],
@@ -120,15 +125,28 @@ export function describeCall(request: ConfirmRequest): QuestionText {
   };
 }
 
-/** Shows what a file has before the call, which the argument is to replace. */
-const fileFact = ({ of, before }: FileNow): Fact => ({
-  name: `The file that ${nameText(of)} is for has now`,
-  depth: 0,
-  text: before === undefined
-    ? "nothing: it does not exist"
-    : quoted(before, true),
-  length: before?.length ?? 0,
-});
+/** Shows of the argument with the content of a file what it changes there; of a new file, that it is new. */
+function withChange(
+  facts: readonly Fact[],
+  params: ConfirmRequest["params"],
+  { of, before }: FileNow,
+): Fact[] {
+  const after = params[of];
+  const at = Object.keys(params).indexOf(of);
+  const argument = facts.filter(({ depth }) => depth === 1)[at];
+  if (argument === undefined || typeof after !== "string") return [...facts];
+  if (before === undefined) {
+    return [...facts, ours(`The file for ${argument.name}`, "is a new one")];
+  }
+  const lines = nearChanges(diffLines(before, after)).map((line) =>
+    typeof line === "number"
+      ? `  … ${leftOutText(line)}`
+      : `${line[0]} ${quoted(line[1])}`
+  );
+  const text = ["what it changes in the file", ...lines].join("\n");
+  const change = { ...argument, text, length: text.length };
+  return facts.map((fact) => fact === argument ? change : fact);
+}
 
 /** Names the tool and its caller in one line. */
 const describeSubject = (request: CallToConfirm): string =>

@@ -26,7 +26,7 @@ export interface Rule {
   every?: boolean;
   /** Why, for people; the reason of a `deny` is in the answer to the Agent. */
   reason?: string;
-  /** Arguments that write a file, for `ask`: the question then shows what the file has now. */
+  /** Arguments that write a file, for `ask`: the question then shows what changes in it. */
   file?: FileArguments;
 }
 

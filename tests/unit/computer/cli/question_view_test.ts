@@ -83,6 +83,58 @@ Deno.test("the question shows tool, MCP server, every argument by name, and last
   ]);
 });
 
+Deno.test("a call that writes a file shows what it changes there line by line, in place of the content", () => {
+  const before = ["a", "b", "c", "d", "e", 'says "x"', ""].join("\n");
+  const params = {
+    content: ["a", "b", "c", "d", "e", "+ f\u202e", ""].join("\n"),
+    path: "/srv/a.txt",
+  };
+  assertEquals(
+    linesOf({ params, diff: { of: "content", before } }).slice(3, -1),
+    [
+      "  content: what it changes in the file",
+      "    ┊   … 2 lines stay as they are",
+      '    ┊   "c"',
+      '    ┊   "d"',
+      '    ┊   "e"',
+      '    ┊ - "says \\"x\\""',
+      '    ┊ + "+ f⟨U+202E⟩"',
+      '    ┊   ""',
+      '  path: "/srv/a.txt"',
+    ],
+  );
+  assertEquals(
+    linesOf({ params: { content: "x" }, diff: { of: "content" } }).slice(3, -1),
+    ['  content: "x"', "The file for content: is a new one"],
+  );
+  // What cannot be allowed is not compared either.
+  const many = { content: "x".repeat(2 ** 18), path: "/srv/a.txt" };
+  const { facts, excess } = describeCall(
+    request({ params: many, diff: { of: "content", before } }),
+  );
+  assertMatch(excess ?? "", /more than/);
+  assertEquals(facts.some(({ text }) => text.includes("changes")), false);
+});
+
+Deno.test("no yes counts before all lines of a long change were shown", () => {
+  const lines = Array.from({ length: 60 }, (_, i) => `line ${i}`);
+  const text = describeCall(request({
+    params: { content: lines.map((line) => `${line}!`).join("\n") },
+    diff: { of: "content", before: lines.join("\n") },
+  }));
+  const shown: string[] = [];
+  let view = viewQuestion(text, USUAL, UNREAD);
+  assertEquals(view.reading.isAllShown, false);
+  for (let page = 0; page < 20 && !view.reading.isAllShown; page++) {
+    view = viewQuestion(text, USUAL, nextPage(view));
+    shown.push(...view.lines);
+  }
+  for (const line of lines) {
+    assert(shown.includes(`    ┊ - "${line}"`), line);
+    assert(shown.includes(`    ┊ + "${line}!"`), line);
+  }
+});
+
 Deno.test("the question says which rule asks, and what each answer would cover", () => {
   assertEquals(
     linesOf({
