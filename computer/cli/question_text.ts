@@ -21,6 +21,7 @@ import type {
   FileNow,
 } from "../tools/confirm.ts";
 import type { ElicitRequest } from "../tools/elicitations.ts";
+import type { Permission } from "../rules/permissions.ts";
 import type { Field } from "../tools/form.ts";
 import {
   cutText,
@@ -284,20 +285,43 @@ const LOGGED = { head: 48, tail: 16 };
 /** Writes what a call is about as lines for a log: each argument by its name, long values cut. */
 export function logLines(request: CallToConfirm): string[] {
   const { facts, excess } = describeArguments(request.params);
-  const lines = facts.map(({ name, depth, text, length }) => {
-    const indent = "  ".repeat(Math.min(Math.max(depth, 1), 8));
-    if (text === "") return `${indent}${name}`;
-    const line = text.replaceAll("\n", " ");
-    const cut = cutText(line, LOGGED.head, LOGGED.tail);
-    const value = cut
-      ? `${cut.head} … (${length} characters) … ${cut.tail}`
-      : line;
-    return `${indent}${name}: ${value}`;
+  const lines = facts.map((fact) => {
+    const indent = "  ".repeat(Math.min(Math.max(fact.depth, 1), 8));
+    return `${indent}${shortFact(fact, ": ")}`;
   });
   const note = excess === undefined
     ? []
     : [`  only the beginning: the arguments are ${excess}`];
   return [describeSubject(request), ...note, ...lines];
+}
+
+/** Writes a fact in one line, a long text cut. */
+function shortFact({ name, text, length }: Fact, between: string): string {
+  if (text === "") return name;
+  const line = text.replaceAll("\n", " ");
+  const cut = cutText(line, LOGGED.head, LOGGED.tail);
+  const value = cut
+    ? `${cut.head} … (${length} characters) … ${cut.tail}`
+    : line;
+  return `${name}${between}${value}`;
+}
+
+/** How many arguments of a permission are shown. */
+const MAX_LISTED = 8;
+
+/** Describes what a permission covers, with the arguments that a call must have. */
+export function permissionText(
+  { covers, fixed }: Pick<Permission, "covers" | "fixed">,
+): string {
+  if (fixed === undefined) return covers;
+  const { facts } = describeArguments(fixed);
+  const shown = facts.slice(0, MAX_LISTED).map((fact) =>
+    shortFact(fact, " = ")
+  );
+  const more = facts.length - shown.length;
+  if (more > 0) shown.push(`… and ${more} more`);
+  const list = shown.length === 0 ? "none" : shown.join(", ");
+  return `${covers.replace(/\.$/, "")}: ${list}.`;
 }
 
 /** Describes the input that is asked for; one without an id is a question of ours. */

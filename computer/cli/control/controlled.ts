@@ -16,6 +16,8 @@ import type {
   PairingEnd,
   RuleList,
 } from "../../control/messages.ts";
+import type { Permission } from "../../rules/permissions.ts";
+import { permissionText } from "../question_text.ts";
 import type { PersonsDevices } from "./persons_devices.ts";
 
 /** What a {@linkcode ControlledComputer} is made of. */
@@ -174,9 +176,10 @@ const warningsOf = (
     : [],
 ];
 
-const toListed = (
-  { id, covers, usesLeft, untilMs }: ListedPermission,
-): ListedPermission => ({ id, covers, usesLeft, untilMs });
+const toListed = (permission: Permission): ListedPermission => {
+  const { id, usesLeft, untilMs } = permission;
+  return { id, covers: permissionText(permission), usesLeft, untilMs };
+};
 
 /**
  * Picks the only item with a name, or with one that begins like that.

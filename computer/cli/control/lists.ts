@@ -12,6 +12,7 @@ import type {
   ListedPermission,
   RuleList,
 } from "../../control/messages.ts";
+import { permissionLeft } from "../report.ts";
 import { type ChoiceFlags, reached } from "./reach.ts";
 
 /** The flags of a list. */
@@ -108,15 +109,3 @@ const permissionLine = (permission: ListedPermission, now: number): string => {
   const left = permissionLeft(permission, now);
   return `${plain(id)}  ${plain(covers)}${left === "" ? "" : `  (${left})`}`;
 };
-
-/** Describes what is left of a permission; empty where its sentence has all of it. */
-export const permissionLeft = (
-  { usesLeft, untilMs }: ListedPermission,
-  now: number,
-): string =>
-  [
-    ...usesLeft === undefined ? [] : [`${usesLeft} left`],
-    ...untilMs === undefined
-      ? []
-      : [`ends ${relativeTime(new Date(untilMs).toISOString(), now)}`],
-  ].join(", ");

@@ -13,6 +13,7 @@ import {
   describeCall,
   describeForm,
   logLines,
+  permissionText,
   type QuestionText,
   WILLING_CHOICES,
 } from "../../../../computer/cli/question_text.ts";
@@ -114,6 +115,26 @@ Deno.test("a call that writes a file shows what it changes there line by line, i
   );
   assertMatch(excess ?? "", /more than/);
   assertEquals(facts.some(({ text }) => text.includes("changes")), false);
+});
+
+Deno.test("permissionText() names the arguments that a call must have", () => {
+  const covers = "Agent “planner” may run it with exactly these arguments.";
+  const text = (fixed?: Record<string, unknown>) =>
+    permissionText({ covers, ...(fixed && { fixed }) });
+  const start = covers.slice(0, -1);
+  assertEquals(text(), covers);
+  assertEquals(text({}), `${start}: none.`);
+  assertEquals(
+    text({ path: "/srv/a", deep: { n: [1] }, text: "a\n\u202e" }),
+    `${start}: path = "/srv/a", deep = (1 name), n = [1], text = "a\\n ⟨U+202E⟩".`,
+  );
+  const many = Object.fromEntries(
+    Array.from({ length: 9 }, (_, i) => [`a${i}`, "x".repeat(100)]),
+  );
+  assertMatch(
+    text(many),
+    /a0 = "x{47} … \(100 characters\) … x{15}", a1 .*, … and 1 more\.$/,
+  );
 });
 
 Deno.test("no yes counts before all lines of a long change were shown", () => {
