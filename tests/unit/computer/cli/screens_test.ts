@@ -268,7 +268,7 @@ Deno.test("statusBlock() shows the number of permissions, and where there is roo
     "  ● a  running   1 tool",
     "  ✓ 3 permissions  smcp-computer rules removes them",
     "    First.  (18 left, ends in 59 minutes)",
-    `    Second ${"long ".repeat(12)}lon…  (1 left)`,
+    `    Second ${"long ".repeat(11)}lon…  (1 left)`,
     "    Third.",
   ]);
   assertEquals(shown(6), [
