@@ -68,9 +68,6 @@ export function liveView(
   const block = new LiveBlock(canvas, ({ columns, rows }) => {
     const status = computer.status();
     const permissions = computer.permissions.list();
-    const isTimed = calls.size > 0 ||
-      status.servers.some(({ nextAttempt }) => nextAttempt);
-    const isEnding = permissions.some(({ untilMs }) => untilMs !== undefined);
     return {
       lines: statusBlock({
         status,
@@ -82,7 +79,7 @@ export function liveView(
         rows,
         colour,
       }),
-      againIn: isTimed ? TICK_MS : isEnding ? MINUTE_TICK_MS : undefined,
+      againIn: againIn(calls.size, status, permissions),
     };
   });
   const changed = () => block.changed();
@@ -119,6 +116,18 @@ export function liveView(
       offs.forEach((off) => off());
     },
   };
+}
+
+/** Returns when durations that are shown have changed; undefined where there is none. */
+function againIn(
+  calls: number,
+  { servers }: ComputerStatus,
+  permissions: readonly Permission[],
+): number | undefined {
+  const isTimed = calls > 0 || servers.some(({ nextAttempt }) => nextAttempt);
+  if (isTimed) return TICK_MS;
+  const isEnding = permissions.some(({ untilMs }) => untilMs !== undefined);
+  return isEnding ? MINUTE_TICK_MS : undefined;
 }
 
 /** A running tool call. */
