@@ -122,6 +122,9 @@ onTerminal(
       ], { env });
     {
       await using up = startUp();
+      await up.line(
+        /^Approvals: http:\/\/127\.0\.0\.1:\d+\/approve; to pair a phone: .* pair$/,
+      );
       await up.line(/joined office home as pc/);
       await using _device = await pairProgram(home.path);
     }
