@@ -118,7 +118,7 @@ export async function pair(root, link) {
     return await failed(
       root,
       error instanceof RefusedError || /answers 404/.test(String(error))
-        ? "The link was used, its pairing has ended, or its Computer is not connected. Run “smcp-computer pair” again, for a new link."
+        ? "The link was used, its pairing has ended, or its Computer is not connected. Run “smcp-computer pair” again."
         : error instanceof Error
         ? `${error.message}.`
         : String(error),

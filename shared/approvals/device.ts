@@ -53,9 +53,7 @@ export interface Pairing {
 }
 
 /** The Computer refuses: the device was removed, or nothing it knows fits. */
-export class RefusedError extends Error {
-  override name = "RefusedError";
-}
+export class RefusedError extends Error {}
 
 /** A device before its digits were typed at the Computer. */
 export interface BeginningPairing {
@@ -117,7 +115,7 @@ export async function beginPairing(
     for (;;) {
       signal.throwIfAborted();
       // Its token is gone then, so that no Server passes on the Computer's refusal.
-      if (Date.now() > until) throw new RefusedError("The pairing has ended");
+      if (Date.now() > until) throw new RefusedError();
       const answer = await exchange(session, send, "wait", {
         nonce: newNonce(),
         wait: 20_000,
