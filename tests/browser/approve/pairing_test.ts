@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { assertEquals, assertMatch } from "@std/assert";
 import { consoleTest } from "../support/driven.ts";
 import { openPairing, startApproving, tap } from "../support/approving.ts";
@@ -140,6 +141,11 @@ consoleTest(
     await tap(page, /^No$/);
     assertEquals((await asked.answer).answer, "no");
 
+    // A request that waits gets the Computer's refusal; a later one that of the Server, as of any absence.
+    for (let calm = 0; calm < 4;) {
+      await setTimeout(100);
+      calm = approving.relay.pending === 1 ? calm + 1 : 0;
+    }
     await approving.approvals.remove("Pixel");
     await page.getByText("refuses this device").waitFor();
     page.on("dialog", (dialog) => dialog.accept());
