@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import process from "node:process";
 
 /** The variable that names a file with further variables. */
@@ -9,6 +10,7 @@ export const PRIVATE_MODE = 0o600;
 
 /** The permissions of all but the owner. */
 const OTHERS = 0o077;
+const OTHERS_WRITE = 0o022;
 
 /** What is wrong with a file of variables, and what to do. */
 export class EnvFileError extends Error {
@@ -22,6 +24,26 @@ export type Variables = Readonly<Record<string, string>>;
 /** Checks whether others than the owner can use a file; unknown on Windows, where it is false. */
 export const isExposed = (file: string): boolean =>
   process.platform !== "win32" && (statSync(file).mode & OTHERS) !== 0;
+
+/**
+ * Returns why the keys of a file, which need not exist yet, may be known to another user, or another user's,
+ * and what to do; undefined where they are not, and on Windows, where that is unknown.
+ */
+export function whyNotOwn(file: string): string | undefined {
+  if (process.platform === "win32") return undefined;
+  const folder = dirname(file);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found !== undefined && (found.mode & OTHERS) !== 0) {
+    return "others can read it; run chmod 600, and pair again";
+  }
+  if (found !== undefined && found.uid !== process.getuid?.()) {
+    return "it belongs to another user; move it away, and pair again";
+  }
+  const { mode = 0 } = statSync(folder, { throwIfNoEntry: false }) ?? {};
+  return (mode & OTHERS_WRITE) === 0
+    ? undefined
+    : `others can replace it, as they can write to its folder; run chmod go-w ${folder}, and pair again`;
+}
 
 /**
  * Adds the variables of the file in `SMCP_ENV_FILE` to an environment; does nothing without that

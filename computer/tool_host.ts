@@ -421,7 +421,11 @@ export class ToolHost implements AsyncDisposable {
    */
   configure(config: ComputerConfig): Promise<ConfigChanges> {
     // Before the servers: none of them offers a tool under the rules of another configuration.
-    if (config.rules) this.#parts.calls.confirmations.configure(config.rules);
+    // As a copy: rules are made ready once, and a program may change its list and configure that again.
+    const { rules } = config;
+    if (rules) {
+      this.#parts.calls.confirmations.configure(structuredClone(rules));
+    }
     return this.#parts.hosting.configure(config);
   }
 

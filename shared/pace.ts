@@ -43,17 +43,26 @@ export class Pace {
 }
 
 /**
- * Runs work that yields where it can be interrupted, in slices; returns what it returns.
+ * Runs work that yields where it can be interrupted, in slices; returns what it returns, without a promise
+ * where it is not interrupted.
  *
  * @throws what the work throws, or the reason of the pace's signal
  */
-export async function inSlices<T>(
+export function inSlices<T>(
   work: Iterator<unknown, T>,
-  pace = new Pace(),
+  pace?: Pace,
+): T | Promise<T> {
+  const { done, value } = work.next();
+  return done ? value : inFurtherSlices(work, pace ?? new Pace());
+}
+
+async function inFurtherSlices<T>(
+  work: Iterator<unknown, T>,
+  pace: Pace,
 ): Promise<T> {
   for (;;) {
+    if (pace.isDue) await pace.turn();
     const { done, value } = work.next();
     if (done) return value;
-    if (pace.isDue) await pace.turn();
   }
 }

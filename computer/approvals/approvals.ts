@@ -78,7 +78,8 @@ export class Approvals {
     this.#devices = devices;
     this.#options = options;
     this.#now = now;
-    this.#questions = new Questions(name, now, this.#changes);
+    const isAnswered = () => devices.all.length > 0;
+    this.#questions = new Questions({ name, isAnswered }, now, this.#changes);
     this.#pairings = new Pairings({
       self: file.self,
       devices,
@@ -107,10 +108,8 @@ export class Approvals {
   }
 
   /** Asks the devices, for `firstAnswer()`; without an answer it waits until the signal withdraws the question. */
-  readonly confirm: Confirm = (request, signal) => {
-    if (this.#devices.all.length > 0) request.expectLate?.();
-    return this.#questions.ask(request, signal);
-  };
+  readonly confirm: Confirm = (request, signal) =>
+    this.#questions.ask(request, signal);
 
   /** Keeps permissions in the file of keys. */
   get permissions(): PermissionStore {

@@ -10,7 +10,7 @@
  */
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
-import { isExposed } from "../../cli/env_file.ts";
+import { whyNotOwn } from "../../cli/env_file.ts";
 import {
   computerId,
   newKeys,
@@ -32,7 +32,7 @@ import type { Permission } from "../rules/permissions.ts";
 const FORM = 1;
 const PRIVATE_MODE = 0o600;
 
-/** A lock that a process left behind is taken over after about 5 s. */
+/** A lock of which it is not known whether its process runs is taken over after about 5 s. */
 const LOCK_TIMES: LockTimes = {
   touchMs: 1_000,
   lookMs: 25,
@@ -175,15 +175,14 @@ async function lock(
 }
 
 async function readContent(path: string): Promise<Content> {
+  const why = whyNotOwn(path);
+  if (why !== undefined) throw new Error(why);
   let text: string;
   try {
     text = await fs.readFile(path, "utf8");
   } catch (error) {
     if (Object(error).code !== "ENOENT") throw error;
     return await newContent();
-  }
-  if (isExposed(path)) {
-    throw new Error("others can read it; run chmod 600, and pair again");
   }
   let data: unknown;
   try {

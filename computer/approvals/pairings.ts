@@ -36,6 +36,7 @@ import {
   linkText,
   pairingDigits,
   rendezvousToken,
+  typedDigits,
 } from "../../shared/approvals/pairing.ts";
 import { LIMITS } from "../../shared/approvals/question.ts";
 import { limitTime } from "../../shared/deadlines.ts";
@@ -49,6 +50,9 @@ import {
 } from "./devices.ts";
 import { TOKEN_BYTES } from "./saved.ts";
 import { Changes, type Now } from "./time.ts";
+
+/** How often the person may type the digits. */
+const DIGIT_TRIES = 3;
 
 /** Where the link leads, and where this Computer is. */
 export interface PairTarget {
@@ -199,7 +203,7 @@ class Pairing {
   readonly #ended = Promise.withResolvers<PairingEnd>();
   readonly #gone = Promise.withResolvers<void>();
   #state: "waiting" | "typing" | "storing" | "paired" | "gone" = "waiting";
-  #triesLeft: number = LIMITS.digitTries;
+  #triesLeft: number = DIGIT_TRIES;
   #candidate: Candidate | undefined;
   #device: Device | undefined;
 
@@ -280,7 +284,7 @@ class Pairing {
     return await writeMessage("paired", paired, self, candidate);
   }
 
-  /** Takes the digits that the person typed; spaces are how people read them. */
+  /** Takes the digits that the person typed. */
   async type(typed: string): Promise<"paired" | { triesLeft: number }> {
     this.#checkOpen();
     const candidate = this.#candidate;
@@ -291,7 +295,7 @@ class Pairing {
           : "The digits were typed already",
       );
     }
-    if (typed.replaceAll(/[\s-]/g, "") !== candidate.digits) {
+    if (typedDigits(typed) !== candidate.digits) {
       this.#triesLeft--;
       if (this.#triesLeft === 0) this.end("wrong digits");
       return { triesLeft: this.#triesLeft };

@@ -5,7 +5,7 @@
  * | --- | --- | --- |
  * | open | the first answer: of a device, the terminal, the page | ended |
  * | open | its call ends: cancelled, or its MCP server was replaced | ended |
- * | open | its call times out | late, for ten minutes |
+ * | open | its call times out | late, for ten minutes; ended, where it is too large to be allowed |
  * | late | an answer; ten minutes | ended |
  * | ended | kept for ten minutes, without the text | – |
  *
@@ -73,9 +73,17 @@ interface Ended extends EndedQuestion {
   readonly at: number;
 }
 
+/** The Computer that asks. */
+interface Asking {
+  /** Returns its name, which questions have. */
+  readonly name: () => string;
+  /** Returns whether a device could answer. */
+  readonly isAnswered: () => boolean;
+}
+
 /** The questions of one Computer. */
 export class Questions {
-  readonly #name: () => string;
+  readonly #computer: Asking;
   readonly #now: Now;
   readonly #changes: Changes;
   readonly #asked = new Map<string, Asked>();
@@ -83,9 +91,8 @@ export class Questions {
   /** Observes open questions. */
   watch: QuestionWatch | undefined;
 
-  /** @param name returns the Computer's name, which questions have */
-  constructor(name: () => string, now: Now, changes: Changes) {
-    this.#name = name;
+  constructor(computer: Asking, now: Now, changes: Changes) {
+    this.#computer = computer;
     this.#now = now;
     this.#changes = changes;
   }
@@ -96,13 +103,14 @@ export class Questions {
    * @throws {Error} when the arguments could not be shown as they are
    */
   async ask(request: ConfirmRequest, signal: AbortSignal): Promise<Confirmed> {
-    const written = writeQuestion(request, this.#name());
-    const { text, isTooLarge, options } = written;
+    const { name, isAnswered } = this.#computer;
+    const { text, isTooLarge, options } = writeQuestion(request, name());
     if (!isTooLarge && !isSame(text, request)) {
       throw new Error(
         `the arguments of tool "${request.name}" are not plain JSON, and cannot be shown as they are`,
       );
     }
+    if (!isTooLarge && isAnswered()) request.expectLate?.();
     // At once, so that questions are in the order of their calls.
     const hash = createHash("sha256").update(text).digest("base64url");
     const result = Promise.withResolvers<Confirmed>();
@@ -226,7 +234,8 @@ export class Questions {
   /** The call has ended, or something else was answered first. */
   #withdraw(question: Asked, reason: unknown): void {
     if (this.#asked.get(question.hash) !== question) return;
-    if (reason !== "timeout") {
+    // One that can only be refused would keep its arguments for nothing.
+    if (reason !== "timeout" || question.isTooLarge) {
       const why = typeof reason === "string" ? reason : "withdrawn";
       return this.#end(question, why);
     }

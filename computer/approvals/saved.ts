@@ -162,6 +162,7 @@ export function savedPermissions(data: unknown): Permission[] {
   return data.map((each, i) => savedPermission(each, `permissions.${i}`));
 }
 
+/** The fields that every permission has. */
 const TEXTS = [
   "id",
   "agent",
@@ -172,30 +173,60 @@ const TEXTS = [
   "configuration",
 ] as const satisfies readonly (keyof Permission)[];
 
+/** What ends a permission, or narrows it: one that is for an hour has all of it. */
+const BOUNDS = ["untilMs", "usesLeft", "fixed"] as const;
+const FIELDS = new Set<string>([
+  ...TEXTS,
+  ...BOUNDS,
+  "given",
+  "operator",
+  "open",
+]);
+
 function savedPermission(data: unknown, at: string): Permission {
   if (!isRecord(data)) throw new Error(`${at}: expected an object`);
-  for (const name of TEXTS) {
-    if (typeof data[name] !== "string") {
-      throw new Error(`${at}.${name}: expected a text`);
-    }
+  const stray = Object.keys(data).find((name) => !FIELDS.has(name));
+  if (stray !== undefined) {
+    throw new Error(`${at}.${stray}: unknown field; remove the permission`);
   }
-  if (data.given !== "hour" && data.given !== "always") {
+  const { given, operator, untilMs, usesLeft, fixed, open } = data;
+  const text = (name: keyof Permission) =>
+    savedText(data[name], `${at}.${name}`);
+  const number = (name: keyof Permission) =>
+    savedNumber(data[name], `${at}.${name}`);
+  if (given !== "hour" && given !== "always") {
     throw new Error(`${at}.given: expected "hour" or "always"`);
   }
-  for (const name of ["untilMs", "usesLeft"]) {
-    const value = data[name];
-    if (value !== undefined && !Number.isFinite(value)) {
-      throw new Error(`${at}.${name}: expected a number`);
-    }
+  const lacks = BOUNDS.find((name) => data[name] === undefined);
+  if (given === "hour" && lacks !== undefined) {
+    throw new Error(`${at}.${lacks}: is missing; remove the permission`);
   }
-  for (const name of ["operator", "open"]) {
-    const value = data[name];
-    if (value !== undefined && typeof value !== "string") {
-      throw new Error(`${at}.${name}: expected a text`);
-    }
-  }
-  if (data.fixed !== undefined && !isRecord(data.fixed)) {
+  if (fixed !== undefined && !isRecord(fixed)) {
     throw new Error(`${at}.fixed: expected an object`);
   }
-  return data as unknown as Permission;
+  return {
+    id: text("id"),
+    given,
+    agent: text("agent"),
+    ...(operator !== undefined && { operator: text("operator") }),
+    bundleId: text("bundleId"),
+    tool: text("tool"),
+    covers: text("covers"),
+    ...(untilMs !== undefined && { untilMs: number("untilMs") }),
+    ...(usesLeft !== undefined && { usesLeft: number("usesLeft") }),
+    ...(fixed !== undefined && { fixed }),
+    ...(open !== undefined && { open: text("open") }),
+    definition: text("definition"),
+    configuration: text("configuration"),
+  };
+}
+
+function savedText(data: unknown, at: string): string {
+  if (typeof data === "string") return data;
+  throw new Error(`${at}: expected a text`);
+}
+
+function savedNumber(data: unknown, at: string): number {
+  if (typeof data === "number" && Number.isFinite(data)) return data;
+  throw new Error(`${at}: expected a number`);
 }

@@ -29,9 +29,15 @@ const absolutePath = z.string().check(
   ),
 );
 
+/** As URLs have it when they are read: an address in numbers has one form alone. */
+const isHost = (text: string): boolean =>
+  /^(?:[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)*|\[[0-9a-f:.]+\])$/i.test(text) &&
+  (text.includes("*") ||
+    URL.parse(`http://${text}`)?.hostname === text.toLowerCase());
+
 const host = z.string().check(z.refine(
-  (text) => /^(?:[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)*|\[[0-9a-f:.]+\])$/i.test(text),
-  'expected a host alone, such as "example.com" or "*.example.com", without scheme, port and path; other letters than ASCII as in "xn--…"',
+  isHost,
+  'expected a host alone, such as "example.com" or "*.example.com", without scheme, port and path; other letters than ASCII as in "xn--…", addresses as "127.0.0.1" and "[::1]"',
 ));
 
 /** The conditions of an argument. */
@@ -88,7 +94,8 @@ export function readRules(
   const rules = data.flatMap((entry: unknown, i) => {
     const found = [...unknownFields(entry), ...ruleProblems(entry)];
     problems.push(...below(["rules", i], found));
-    return found.length === 0 ? [entry as Rule] : [];
+    // Copied: what a program does with its object later changes no rule.
+    return found.length === 0 ? [structuredClone(entry) as Rule] : [];
   });
   return problems.length === 0 ? { rules, problems } : { rules: [], problems };
 }
@@ -171,6 +178,12 @@ function combinationProblems(
         `it is for "allow": "${then}" matches whatever other arguments there are; leave it out`;
       problems.push(problem([name], text));
     }
+  }
+  const { path, content } = Object(file);
+  if (path !== undefined && path === content) {
+    const text =
+      'it is the argument of "path", too: "for an hour" would allow any file';
+    problems.push(problem(["file", "content"], text));
   }
   for (const [name, value] of Object.entries({ every, file })) {
     if (value === undefined || then === "ask") continue;

@@ -100,7 +100,7 @@ export function withdraw(
   if (folder !== undefined) rmSync(folder, { force: true, recursive: true });
 }
 
-/** Returns what is listed of running Computers; some may be left of killed ones. */
+/** Returns what is listed of this user's running Computers; some may be left of killed ones. */
 export async function listEntries(folder: string): Promise<Entry[]> {
   const names = await fs.readdir(folder).catch(() => []);
   const found = await Promise.all(
@@ -109,11 +109,24 @@ export async function listEntries(folder: string): Promise<Entry[]> {
         const file = join(folder, name);
         const text = await fs.readFile(file, "utf8").catch(() => "");
         const entry = ENTRY.safeParse(orUndefined(text));
-        return entry.success ? [{ ...entry.data, file }] : [];
+        return entry.success && await isOwn(file)
+          ? [{ ...entry.data, file }]
+          : [];
       },
     ),
   );
   return found.flat();
+}
+
+/**
+ * Returns whether a file is this user's. The folder may have been open to others until a Computer narrowed it,
+ * and an entry of theirs leads to a Computer of theirs, or names a file that is none of a Computer's.
+ */
+async function isOwn(file: string): Promise<boolean> {
+  const own = process.getuid?.();
+  if (own === undefined) return true; // profiles are private on Windows
+  const found = await fs.lstat(file).catch(() => undefined);
+  return found?.uid === own;
 }
 
 /**

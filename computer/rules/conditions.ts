@@ -5,7 +5,6 @@
  *
  * @module
  */
-import { isDeepStrictEqual } from "node:util";
 
 /** What an argument must be; several conditions must all hold. */
 export interface Conditions {
@@ -26,66 +25,103 @@ export interface Conditions {
 /** Whether a condition holds; undefined where that cannot be said. */
 export type Outcome = boolean | undefined;
 
-/** Judges the conditions of all arguments that a rule names; an argument that the call lacks meets none. */
-export function judgeArguments(
-  when: Readonly<Record<string, Conditions>>,
-  params: Readonly<Record<string, unknown>>,
-): Outcome {
-  let outcome: Outcome = true;
-  for (const [name, conditions] of Object.entries(when)) {
-    if (!Object.hasOwn(params, name)) return false;
-    const holds = judge(conditions, params[name]);
-    if (holds === false) return false;
-    outcome &&= holds;
+/** A condition that is ready for calls: what does not depend on them is worked out. */
+export type Check = (argument: Argument) => Outcome;
+
+/** An argument of a call; what the checks of several rules need of it is read once. */
+export class Argument {
+  readonly value: unknown;
+  #path: FoldedPath | null | undefined;
+  #host: string | null | undefined;
+
+  constructor(value: unknown) {
+    this.value = value;
   }
-  return outcome;
+
+  /** As a path; null where it is none that can be judged. */
+  get path(): FoldedPath | null {
+    return this.#path ??= FoldedPath.read(this.value);
+  }
+
+  /** The host of a URL; null where it is none that can be judged. */
+  get host(): string | null {
+    return this.#host ??= readHost(this.value);
+  }
 }
 
-/** Judges one argument. */
-export function judge(conditions: Conditions, value: unknown): Outcome {
-  const { equals, under, host, min, max } = conditions;
-  const outcomes: Outcome[] = [
-    equals === undefined || isSame(value, equals),
-    conditions.in === undefined ||
-    conditions.in.some((each) => isSame(value, each)),
-    under === undefined || isUnder(value, under),
-    host === undefined || hasHost(value, host),
-    min === undefined || (typeof value === "number" ? value >= min : undefined),
-    max === undefined || (typeof value === "number" ? value <= max : undefined),
-  ];
-  if (outcomes.includes(false)) return false;
-  return outcomes.includes(undefined) ? undefined : true;
-}
-
-/** Compares JSON values; the order of keys does not matter, and -0 is 0. */
-export const isSame = (a: unknown, b: unknown): boolean =>
-  a === b || isDeepStrictEqual(a, b);
-
-/** Matches a text as a whole; `*` stands for any characters, all others for themselves. */
-export function matchesGlob(glob: string, text: string): boolean {
-  // Most rules are about something else.
-  if (glob[0] !== "*" && glob[0] !== text[0]) return false;
-  let at = 0;
-  let star = -1;
-  let from = 0;
-  let i = 0;
-  while (i < text.length) {
-    if (glob[at] === "*") {
-      star = at++;
-      from = i;
-    } else if (glob[at] === text[i]) {
-      at++;
-      i++;
-    } else if (star >= 0) {
-      // The last star takes one character more.
-      at = star + 1;
-      i = ++from;
-    } else {
-      return false;
+/** Makes a check of the conditions of an argument. */
+export function checkOf(conditions: Conditions): Check {
+  const { equals, in: list, under, host, min, max } = conditions;
+  const checks: Check[] = [];
+  if (equals !== undefined) checks.push(({ value }) => isSame(value, equals));
+  if (list !== undefined) {
+    checks.push(({ value }) => list.some((each) => isSame(value, each)));
+  }
+  if (min !== undefined) checks.push(numberCheck((value) => value >= min));
+  if (max !== undefined) checks.push(numberCheck((value) => value <= max));
+  if (under !== undefined) checks.push(underCheck(under));
+  if (host !== undefined) checks.push(hostCheck(host));
+  const [only] = checks;
+  return only && checks.length === 1 ? only : (argument) => {
+    let outcome: Outcome = true;
+    for (const check of checks) {
+      const holds = check(argument);
+      if (holds === false) return false;
+      outcome &&= holds;
     }
-  }
-  while (glob[at] === "*") at++;
-  return at === glob.length;
+    return outcome;
+  };
+}
+
+const numberCheck = (holds: (value: number) => boolean): Check => ({ value }) =>
+  isNumber(value) ? holds(value) : undefined;
+
+/** Returns whether a value is a number that JSON has: 1e400 is read as none of them, and written as null. */
+const isNumber = (value: unknown): value is number =>
+  typeof value === "number" && Number.isFinite(value);
+
+/** Compares JSON values as they are sent; the order of keys does not matter. */
+export const isSame = (a: unknown, b: unknown): boolean =>
+  isEqual(a, b) || isEqual(sent(a), sent(b));
+
+/** Returns a value as the other side of a wire reads it: -0 as 0, and what is no number of JSON as null. */
+const sent = (value: unknown): unknown =>
+  typeof value === "number" || isObject(value)
+    ? JSON.parse(JSON.stringify(value))
+    : value;
+
+function isEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (!isObject(a) || !isObject(b)) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name]));
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
+
+/** A glob that is ready for texts. */
+export type Glob = (text: string) => boolean;
+
+/** Makes a function that matches a text as a whole; `*` stands for any characters, all others for themselves. */
+export function globOf(glob: string): Glob {
+  const [first = "", ...others] = glob.split("*");
+  const last = others.pop();
+  if (last === undefined) return (text) => text === glob;
+  const between = others.filter((part) => part !== "");
+  return (text) => {
+    if (!text.startsWith(first) || !text.endsWith(last)) return false;
+    // The first place of each part leaves the most for those behind it.
+    let from = first.length;
+    for (const part of between) {
+      const at = text.indexOf(part, from);
+      if (at < 0) return false;
+      from = at + part.length;
+    }
+    return from + last.length <= text.length;
+  };
 }
 
 // ------------------------------------------------------------------ paths
@@ -124,56 +160,79 @@ export function readPath(path: unknown): AbsolutePath | undefined {
   return { drive, parts };
 }
 
-/** The folders of rules, of which there are few. */
-const folders = new Map<string, AbsolutePath | undefined>();
-const MAX_FOLDERS = 1_000;
+/** A path whose parts are compared without their case and Unicode form, too. */
+class FoldedPath {
+  readonly drive: string;
+  readonly parts: readonly string[];
+  readonly #folded: string[] = [];
 
-function folderOf(folder: string): AbsolutePath | undefined {
-  if (folders.has(folder)) return folders.get(folder);
-  if (folders.size >= MAX_FOLDERS) folders.clear();
-  const path = readPath(folder);
-  folders.set(folder, path);
-  return path;
+  private constructor({ drive, parts }: AbsolutePath) {
+    this.drive = drive;
+    this.parts = parts;
+  }
+
+  static read(path: unknown): FoldedPath | null {
+    const read = readPath(path);
+    return read === undefined ? null : new FoldedPath(read);
+  }
+
+  /** Returns a part in a form that any common file system takes for the same; undefined behind the last. */
+  folded(at: number): string | undefined {
+    const part = this.parts[at];
+    return part === undefined ? undefined : this.#folded[at] ??= folded(part);
+  }
 }
 
 /** Judges a path; parts that differ by case or Unicode form alone are one file on some systems. */
-function isUnder(value: unknown, folder: string): Outcome {
-  const path = readPath(value);
-  const base = folderOf(folder);
-  if (path === undefined || base === undefined) return undefined;
-  if (path.drive !== base.drive) {
-    // On Windows, `/a` is on whichever drive is current.
-    return path.drive === "" || base.drive === "" ? undefined : false;
-  }
-  let outcome: Outcome = true;
-  for (const [i, part] of base.parts.entries()) {
-    const other = path.parts[i];
-    if (other === part) continue;
-    if (other === undefined || folded(other) !== folded(part)) return false;
-    outcome = undefined;
-  }
-  return outcome;
+function underCheck(folder: string): Check {
+  const base = FoldedPath.read(folder);
+  return ({ path }) => {
+    if (path === null || base === null) return undefined;
+    if (path.drive !== base.drive) {
+      // On Windows, `/a` is on whichever drive is current.
+      return path.drive === "" || base.drive === "" ? undefined : false;
+    }
+    let outcome: Outcome = true;
+    for (let i = 0; i < base.parts.length; i++) {
+      if (path.parts[i] === base.parts[i]) continue;
+      if (path.folded(i) !== base.folded(i)) return false;
+      outcome = undefined;
+    }
+    return outcome;
+  };
 }
 
 /** Makes parts equal that any common file system takes for the same. */
 const folded = (part: string): string =>
-  part.normalize("NFKC").toUpperCase().toLowerCase().normalize("NFKC")
-    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "");
+  isAscii(part)
+    ? part.toLowerCase()
+    : part.normalize("NFKC").toUpperCase().toLowerCase().normalize("NFKC")
+      .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "");
+
+// deno-lint-ignore no-control-regex
+const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text);
 
 // ------------------------------------------------------------------ hosts
 
+/** Judges the host of a URL. */
+function hostCheck(glob: string): Check {
+  const matches = globOf(glob.toLowerCase());
+  return ({ host }) => host === null ? undefined : matches(host);
+}
+
 /**
- * Judges the host of a URL. Not said is that of another scheme, of a URL with a user, and of one with a
- * backslash, a space or a control character, in which programs find different hosts.
+ * Reads the host of a URL. Null is that of another scheme, of a URL with a backslash, a space or a control
+ * character, and of one whose host is not written as it is read: with a user, escapes, letters beyond
+ * ASCII, or as a number. Programs find different hosts there.
  */
-function hasHost(value: unknown, glob: string): Outcome {
+function readHost(value: unknown): string | null {
   // deno-lint-ignore no-control-regex
   if (typeof value !== "string" || /[\s\\\x00-\x1f\x7f]/.test(value)) {
-    return undefined;
+    return null;
   }
   // The parser would mend `https:host` and `https:///host`.
-  if (!/^https?:\/\/[^/]/i.test(value)) return undefined;
-  const url = URL.parse(value);
-  if (!url || url.username !== "" || url.password !== "") return undefined;
-  return matchesGlob(glob.toLowerCase(), url.hostname.replace(/\.$/, ""));
+  const [, place = ""] = /^https?:\/\/([^/?#]+)/i.exec(value) ?? [];
+  const host = URL.parse(value)?.hostname.replace(/\.$/, "");
+  const written = place.replace(/:\d*$/, "").replace(/\.$/, "").toLowerCase();
+  return !host || host !== written ? null : host;
 }

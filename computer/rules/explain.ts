@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { judge } from "./conditions.ts";
-import { fits, type JudgedCall, type Rule } from "./rules.ts";
+import { Argument, checkOf, globOf } from "./conditions.ts";
+import type { JudgedCall, Rule } from "./rules.ts";
 import { nearestWord } from "../../shared/checks.ts";
 
 /** Explains why a rule does not match a call, in one phrase; undefined where it does. */
@@ -27,7 +27,7 @@ function whyNotArguments(
 ): string | undefined {
   for (const [name, conditions] of Object.entries(when)) {
     if (!Object.hasOwn(params, name)) return `the call has no ${quote(name)}`;
-    const holds = judge(conditions, params[name]);
+    const holds = checkOf(conditions)(new Argument(params[name]));
     if (holds === false) return `${quote(name)} is something else`;
     if (holds === undefined && then === "allow") {
       return `it cannot be said whether ${quote(name)} is what it allows`;
@@ -102,3 +102,6 @@ function stray(
   const guess = meant === undefined ? "" : `; did you mean ${quote(meant)}?`;
   return [`${text} ${quote(name)}${guess}`];
 }
+
+const fits = (glob: string | undefined, names: readonly string[]): boolean =>
+  glob === undefined || names.some(globOf(glob));

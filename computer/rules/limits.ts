@@ -7,6 +7,9 @@ import { LIMITS } from "../../shared/approvals/question.ts";
 import { isSame } from "./conditions.ts";
 import type { AskedCall } from "./permissions.ts";
 
+/** The most open questions of an Agent. */
+const OPEN_PER_AGENT = 5;
+
 /** How long a no holds for the same call, how long an Agent is mute, and how many noes mute it. */
 const NO = { ms: 600_000, toMute: 3 };
 const MINUTES = NO.ms / 60_000;
@@ -47,7 +50,7 @@ export class QuestionLimits {
       return `the person refused this very call within the last ${MINUTES} minutes`;
     }
     const own = this.#open.filter((each) => each === caller).length;
-    if (own >= LIMITS.openPerAgent) {
+    if (own >= OPEN_PER_AGENT) {
       return `${own} questions about calls of ${agent} are open already; wait for their answers`;
     }
     return this.#open.length < LIMITS.open

@@ -194,7 +194,15 @@ export class Permissions implements PermissionList {
 
   async #read(): Promise<void> {
     try {
-      this.#all = [...await this.#store?.read() ?? [], ...this.#all];
+      const stored = await this.#store?.read() ?? [];
+      // The clock may have been set back since it was given.
+      const latest = this.#now() + HOUR.ms;
+      const read = stored.map((each) =>
+        each.untilMs !== undefined && each.untilMs > latest
+          ? { ...each, untilMs: latest }
+          : each
+      );
+      this.#all = [...read, ...this.#all];
       this.#changed();
     } catch (error) {
       log.warn("Cannot read the permissions, so none holds: {reason}", {

@@ -4,7 +4,15 @@
  *
  * @module
  */
-import { type Conditions, judgeArguments, matchesGlob } from "./conditions.ts";
+import {
+  Argument,
+  type Check,
+  checkOf,
+  type Conditions,
+  type Glob,
+  globOf,
+  type Outcome,
+} from "./conditions.ts";
 
 /** A rule of the configuration. All that it names must match; what it does not name matches everything. */
 export interface Rule {
@@ -50,29 +58,91 @@ export interface JudgedCall {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Finds the position of the first rule that matches a call; -1 where none does. */
-export const firstMatch = (
-  rules: readonly Rule[],
-  call: JudgedCall,
-): number => rules.findIndex((rule) => matches(rule, call));
-
-/** Returns whether a rule matches: `allow` only where that is certain, `ask` and `deny` where it may be. */
-function matches(rule: Rule, { agent, servers, tools, params }: JudgedCall) {
-  const { when } = rule;
-  if (!fits(rule.agent, [agent])) return false;
-  if (!fits(rule.server, servers) || !fits(rule.tool, tools)) return false;
-  const holds = when === undefined ? true : judgeArguments(when, params);
-  if (rule.then !== "allow") return holds !== false;
-  return holds === true && (rule.any === true || rule.others === "any" ||
-    Object.keys(params).every((name) => Object.hasOwn(when ?? {}, name)));
+/** A rule that is ready for calls: what does not depend on them is worked out. */
+interface ReadyRule {
+  readonly agent: Glob | undefined;
+  readonly server: Glob | undefined;
+  readonly tool: Glob | undefined;
+  readonly when: readonly { readonly name: string; readonly check: Check }[];
+  readonly isAllow: boolean;
+  /** The only arguments that a call may have; undefined: any. */
+  readonly only: ReadonlySet<string> | undefined;
 }
 
-/** Returns whether one of the names of something is that of a rule; a rule without one is about all. */
-export const fits = (
-  glob: string | undefined,
-  names: readonly string[],
-): boolean =>
-  glob === undefined || names.some((name) => matchesGlob(glob, name));
+/** The rules of configurations, each made ready once. */
+const ready = new WeakMap<readonly Rule[], readonly ReadyRule[]>();
+
+/**
+ * Finds the position of the first rule that matches a call; -1 where none does.
+ *
+ * @param rules that do not change any more
+ */
+export function firstMatch(rules: readonly Rule[], call: JudgedCall): number {
+  let all = ready.get(rules);
+  if (all === undefined) ready.set(rules, all = rules.map(readyRule));
+  const judged = new JudgedArguments(call.params);
+  for (let i = 0; i < all.length; i++) {
+    const rule = all[i];
+    if (rule && matches(rule, call, judged)) return i;
+  }
+  return -1;
+}
+
+function readyRule(
+  { then, agent, server, tool, when = {}, any, others }: Rule,
+): ReadyRule {
+  const isAllow = then === "allow";
+  const isOpen = !isAllow || any === true || others === "any";
+  return {
+    agent: agent === undefined ? undefined : globOf(agent),
+    server: server === undefined ? undefined : globOf(server),
+    tool: tool === undefined ? undefined : globOf(tool),
+    when: Object.entries(when).map(([name, conditions]) => ({
+      name,
+      check: checkOf(conditions),
+    })),
+    isAllow,
+    only: isOpen ? undefined : new Set(Object.keys(when)),
+  };
+}
+
+/** Returns whether a rule matches: `allow` only where that is certain, `ask` and `deny` where it may be. */
+function matches(
+  { agent, server, tool, when, isAllow, only }: ReadyRule,
+  call: JudgedCall,
+  judged: JudgedArguments,
+): boolean {
+  if (agent && !agent(call.agent)) return false;
+  if (server && !call.servers.some(server)) return false;
+  if (tool && !call.tools.some(tool)) return false;
+  for (const { name, check } of when) {
+    const holds = judged.judge(name, check);
+    if (holds === false || holds === undefined && isAllow) return false;
+  }
+  return only === undefined ||
+    Object.keys(call.params).every((name) => only.has(name));
+}
+
+/** The arguments of a call that rules have conditions about. */
+class JudgedArguments {
+  readonly #params: JudgedCall["params"];
+  #read: Map<string, Argument> | undefined;
+
+  constructor(params: JudgedCall["params"]) {
+    this.#params = params;
+  }
+
+  /** Judges one; an argument that the call lacks meets no condition. */
+  judge(name: string, check: Check): Outcome {
+    if (!Object.hasOwn(this.#params, name)) return false;
+    const read = this.#read ??= new Map();
+    let argument = read.get(name);
+    if (argument === undefined) {
+      read.set(name, argument = new Argument(this.#params[name]));
+    }
+    return check(argument);
+  }
+}
 
 // ------------------------------------------------------------------ in words
 

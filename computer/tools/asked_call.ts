@@ -7,10 +7,12 @@
 import { createHash } from "node:crypto";
 import type { ServerConfig } from "../config/config.ts";
 import type { McpTool } from "../host/mcp/mcp_connection.ts";
-import type { AskedCall } from "../rules/permissions.ts";
-import { HOUR } from "../rules/permissions.ts";
+import { type AskedCall, HOUR } from "../rules/permissions.ts";
+import type { Rule } from "../rules/rules.ts";
 import type { QuestionOption } from "../../shared/approvals/question.ts";
 import { quoted } from "../../shared/shown_text.ts";
+import type { ConfirmAnswer, ConfirmRequest } from "./confirm.ts";
+import type { PendingCall } from "./decision.ts";
 
 /** Hashes texts and other JSON values. */
 export const hashOf = (...values: readonly unknown[]): string =>
@@ -76,6 +78,22 @@ export const isOpenEnded = (
   [...Object.keys(params), ...Object.keys(Object(inputSchema.properties))]
     .some((name) => OPEN_ENDED.test(name));
 
+/** Returns what identifies a call for permissions, tickets and limits. */
+export const askedCall = (
+  { target: { server, tool }, agent, operator, params, introduction }:
+    PendingCall,
+  written: Rule | undefined,
+): AskedCall => ({
+  agent,
+  ...(operator !== undefined && { operator }),
+  bundleId: server.bundleId,
+  tool: tool.name,
+  params,
+  ...(written?.file && { open: written.file.content }),
+  definition: definitionHash(tool),
+  configuration: configurationHash(server.config, introduction),
+});
+
 /** What the answers to a question depend on. */
 interface Offer {
   readonly call: AskedCall;
@@ -117,6 +135,13 @@ export function offeredOptions(offer: Offer): QuestionOption[] {
     { id: "no", text: "No" },
   ];
 }
+
+/** Returns an answer, or what is offered in its place: a yes to this call alone. */
+export const offered = (
+  options: ConfirmRequest["options"],
+  answer: ConfirmAnswer,
+): ConfirmAnswer =>
+  answer === "no" || options.some(({ id }) => id === answer) ? answer : "once";
 
 const callerText = (
   { agent, operator }: Pick<AskedCall, "agent" | "operator">,

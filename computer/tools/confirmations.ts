@@ -25,10 +25,10 @@ import {
   shownRules,
 } from "../rules/rules.ts";
 import {
-  configurationHash,
-  definitionHash,
+  askedCall,
   hashOf,
   isOpenEnded,
+  offered,
   offeredOptions,
 } from "./asked_call.ts";
 import {
@@ -98,6 +98,7 @@ export interface ConfirmationsOptions {
 }
 
 const RUN: ConfirmDecision = { kind: "run" };
+const RUN_CLOSED: ConfirmDecision = { kind: "run", isClosed: true };
 
 /** The outcome of the rules for a call. */
 export interface Judgement {
@@ -194,12 +195,16 @@ export class Confirmations {
     return rules.length === 0 ? -1 : firstMatch(rules, judgedCall(pending));
   }
 
-  /** Returns whether a call runs by rules alone; without the words of {@linkcode judge}, as most calls do. */
-  runs(pending: CallToJudge, at = this.#firstMatch(pending)): boolean {
-    const { target: { server, tool } } = pending;
-    return at >= 0
-      ? this.#rules[at]?.then === "allow"
-      : effectiveToolMeta(server.config, tool.name).auto_apply === true;
+  /** Lets a call run by rules alone, as most calls do; without the words of {@linkcode judge}. */
+  #runs({ target }: CallToJudge, at: number): ConfirmDecision | undefined {
+    const rule = this.#rules[at];
+    if (rule === undefined) {
+      const { server: { config }, tool } = target;
+      const { auto_apply } = effectiveToolMeta(config, tool.name);
+      return auto_apply === true ? RUN : undefined;
+    }
+    if (rule.then !== "allow") return undefined;
+    return rule.any === true || rule.others === "any" ? RUN : RUN_CLOSED;
   }
 
   /** Lists the rules of the configuration before the one that decides on a call, and why they do not. */
@@ -224,12 +229,11 @@ export class Confirmations {
     context: CallContext,
   ): Promise<ConfirmDecision> {
     const at = this.#firstMatch(pending);
-    if (this.runs(pending, at)) return RUN;
+    const byRule = this.#runs(pending, at);
+    if (byRule) return byRule;
     const judgement = this.judge(pending, at);
     const { rule, written } = judgement;
-    if (rule.then === "deny") {
-      return refuse(`${denied(pending, rule, written)}; do not repeat it`);
-    }
+    if (rule.then === "deny") return denied(pending, rule, written);
     const { allowAsked } = this.#options;
     if (allowAsked && rule.every !== true) {
       allowAsked(callToConfirm(pending));
@@ -239,7 +243,7 @@ export class Confirmations {
     const reading = this.#permissions.ready();
     if (reading) await reading;
     const isAllowed = rule.every !== true && this.#permissions.use(call);
-    if (isAllowed || this.#tickets.take(call)) return RUN;
+    if (isAllowed || this.#tickets.take(call)) return toRun(call, true);
     if (!this.#confirm) return refuse(cannotAsk(pending, rule));
     return this.#overLimit(pending, call) ??
       await this.#question(pending, call, judgement, context);
@@ -277,9 +281,12 @@ export class Confirmations {
       "confirmation",
       () => this.#ask(asked, call, context.signal),
     );
+    // Rules may have changed meanwhile, and none is overridden that denies.
+    const now = this.judge(pending);
+    if (now.rule.then === "deny") return denied(pending, now.rule, now.written);
     switch (outcome.kind) {
       case "covered":
-        return { kind: "run", definition: call.definition };
+        return toRun(call, true);
       case "muted":
         return refuse(
           `The person at ${this.#options.place()} refuses calls of ${pending.agent} for now; do not repeat them`,
@@ -288,7 +295,7 @@ export class Confirmations {
         return this.#refused(pending, {});
       case "answered":
         return this.#take(asked, call, outcome)
-          ? { kind: "run", definition: call.definition }
+          ? toRun(call, outcome.by === "person")
           : this.#refused(pending, outcome.confirmed);
     }
   }
@@ -474,25 +481,12 @@ export class Confirmations {
   }
 }
 
-/** Returns what identifies a call for permissions, tickets and limits. */
-const askedCall = (
-  { target: { server, tool }, agent, operator, params, introduction }:
-    PendingCall,
-  written: Rule | undefined,
-): AskedCall => ({
-  agent,
-  ...(operator !== undefined && { operator }),
-  bundleId: server.bundleId,
-  tool: tool.name,
-  params,
-  ...(written?.file && { open: written.file.content }),
-  definition: definitionHash(tool),
-  configuration: configurationHash(server.config, introduction),
+/** Lets a call run that was asked about. */
+const toRun = (
+  { definition, configuration }: AskedCall,
+  isClosed: boolean,
+): ConfirmDecision => ({
+  kind: "run",
+  seen: { definition, configuration },
+  isClosed,
 });
-
-/** Returns an answer, or what is offered in its place: a yes to this call alone. */
-const offered = (
-  options: ConfirmRequest["options"],
-  answer: ConfirmAnswer,
-): ConfirmAnswer =>
-  answer === "no" || options.some(({ id }) => id === answer) ? answer : "once";

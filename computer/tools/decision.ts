@@ -10,6 +10,7 @@ import {
   type Rule,
   type ShownRule,
 } from "../rules/rules.ts";
+import type { AskedCall } from "../rules/permissions.ts";
 import type { Refusal } from "./call_failure.ts";
 import type { CallToConfirm } from "./confirm.ts";
 import { ErrorCode } from "../../protocol/mod.ts";
@@ -31,15 +32,37 @@ export interface PendingCall {
 /** What of a call rules judge. */
 export type CallToJudge = Omit<PendingCall, "operator" | "introduction">;
 
-/** Describes a call as rules see it. */
-export const judgedCall = (
-  { target: { server, tool }, name, agent, params }: CallToJudge,
-): JudgedCall => ({
-  agent,
-  servers: [server.name, server.bundleId],
-  tools: [...namesOfTool(server, tool.name), name],
-  params,
-});
+/** Describes a call as rules see it; its names when a rule is about them. */
+export const judgedCall = (call: CallToJudge): JudgedCall =>
+  new NamedCall(call);
+
+class NamedCall implements JudgedCall {
+  readonly agent: string;
+  readonly params: JudgedCall["params"];
+  readonly #target: NamedTool;
+  readonly #name: string;
+  #servers: readonly string[] | undefined;
+  #tools: readonly string[] | undefined;
+
+  constructor({ target, name, agent, params }: CallToJudge) {
+    this.agent = agent;
+    this.params = params;
+    this.#target = target;
+    this.#name = name;
+  }
+
+  get servers(): readonly string[] {
+    const { name, bundleId } = this.#target.server;
+    return this.#servers ??= name === bundleId ? [name] : [name, bundleId];
+  }
+
+  get tools(): readonly string[] {
+    const { server, tool } = this.#target;
+    return this.#tools ??= [
+      ...new Set([...namesOfTool(server, tool.name), this.#name]),
+    ];
+  }
+}
 
 /** Describes a call for people. */
 export const callToConfirm = (
@@ -54,10 +77,17 @@ export const callToConfirm = (
   params,
 });
 
-/** What becomes of a call: a run, after a question with the hash of the definition that was shown; or a refusal. */
-export type ConfirmDecision =
-  | { readonly kind: "run"; readonly definition?: string }
-  | { readonly kind: "refuse" } & Refusal;
+/** A call that may run. */
+export interface Run {
+  readonly kind: "run";
+  /** The hashes of what an answer was about: the tool's definition, and the MCP server. */
+  readonly seen?: Pick<AskedCall, "definition" | "configuration">;
+  /** Whether it may run with its arguments alone, which a person saw, or a rule names. */
+  readonly isClosed?: boolean;
+}
+
+/** What becomes of a call. */
+export type ConfirmDecision = Run | { readonly kind: "refuse" } & Refusal;
 
 /** Refuses a call with 4005. */
 export const refuse = (
@@ -74,16 +104,20 @@ export const refuse = (
 export const toolPhrase = ({ name, target }: PendingCall): string =>
   `tool "${name}" of MCP server "${target.server.name}"`;
 
-/** Explains that a rule denies a call. */
-export const denied = (
+/** Refuses a call that a rule denies. */
+export function denied(
   pending: PendingCall,
   { id }: ShownRule,
   written: Rule | undefined,
-): string =>
-  `The call of ${
-    toolPhrase(pending)
-  } is denied by the Computer's configuration (${id})` +
-  (written?.reason === undefined ? "" : `: ${JSON.stringify(written.reason)}`);
+): ConfirmDecision {
+  const tool = toolPhrase(pending);
+  const why = written?.reason === undefined
+    ? ""
+    : `: ${JSON.stringify(written.reason)}`;
+  return refuse(
+    `The call of ${tool} is denied by the Computer's configuration (${id})${why}; do not repeat it`,
+  );
+}
 
 /** Explains that a call needs a person, whom this Computer cannot ask. */
 export const cannotAsk = (

@@ -34,6 +34,15 @@ export type AbortReason =
 interface Execution {
   readonly fingerprint: string;
   readonly result: Promise<MeasuredResult>;
+  readonly abort: AbortController;
+}
+
+/** A result that is kept: as JSON, since a garbage collector copies one text faster than what is in it. */
+interface KeptResult {
+  readonly fingerprint: string;
+  readonly json: string;
+  /** What it counts; 0 for the error in place of one that was too large. */
+  readonly bytes: number;
 }
 
 /** How many results are kept, and how many bytes they have as JSON in all. */
@@ -47,11 +56,8 @@ const MAX_BYTES = 16 * 2 ** 20;
  * Must be cleared when the Computer leaves the office.
  */
 export class CallTable {
-  readonly #running = new Map<
-    string,
-    Execution & { readonly abort: AbortController }
-  >();
-  readonly #ended = new Map<string, Execution & { readonly bytes: number }>();
+  readonly #running = new Map<string, Execution>();
+  readonly #ended = new Map<string, KeptResult>();
   /** The keys of those that are not shrunk, as far as they are known: it follows the table, so that none is looked at twice. */
   #whole: MapIterator<string> | undefined;
   /** Of the results that are kept. */
@@ -74,7 +80,9 @@ export class CallTable {
   ): Promise<MeasuredResult> {
     const key = callKey(request);
     const fingerprint = callFingerprint(request);
-    const known = this.#running.get(key) ?? this.#ended.get(key);
+    const running = this.#running.get(key);
+    const ended = running ? undefined : this.#ended.get(key);
+    const known = running ?? ended;
     if (known && known.fingerprint !== fingerprint) {
       const id = JSON.stringify(request.req_id);
       throw new ProtocolError(
@@ -82,7 +90,8 @@ export class CallTable {
         `Cannot run call ${id}: this req_id was used for another tool or other params; use a new one for each call`,
       );
     }
-    if (known) return await known.result;
+    if (running) return await running.result;
+    if (ended) return measureJson(ended.json);
     const abort = new AbortController();
     const call = { fingerprint, abort, result: execute(abort.signal) };
     this.#running.set(key, call);
@@ -90,7 +99,7 @@ export class CallTable {
       const measured = await call.result;
       // Else it was forgotten meanwhile.
       if (this.#running.get(key) === call) {
-        this.#keep(key, call, measured.bytes);
+        this.#keep(key, fingerprint, measured);
       }
       return measured;
     } finally {
@@ -118,8 +127,12 @@ export class CallTable {
   }
 
   /** Keeps a result; one that is too large is replaced with an error, so that its tool does not run again. */
-  #keep(key: string, { fingerprint, result }: Execution, bytes: number): void {
-    this.#ended.set(key, { fingerprint, result, bytes });
+  #keep(
+    key: string,
+    fingerprint: string,
+    { json, bytes }: MeasuredResult,
+  ): void {
+    this.#ended.set(key, { fingerprint, json, bytes });
     this.#bytes += bytes;
     if (bytes > MAX_BYTES) this.#shrink(key);
     while (this.#bytes > MAX_BYTES) this.#shrinkOldest();
@@ -143,8 +156,11 @@ export class CallTable {
     const error = failed(
       `The tool ran, and is not run again for the same req_id; its result of ${bytes} bytes was too large to keep`,
     );
-    const result = Promise.resolve(measureResult(error));
-    this.#ended.set(key, { fingerprint, result, bytes: 0 });
+    this.#ended.set(key, {
+      fingerprint,
+      json: JSON.stringify(error),
+      bytes: 0,
+    });
   }
 }
 
@@ -311,6 +327,8 @@ const decodedSize = (base64: string): number =>
 export interface MeasuredResult {
   /** The result for the Agent. */
   readonly result: CallToolResult;
+  /** The same as JSON. */
+  readonly json: string;
   /** Its size as JSON in bytes: measured once, since a large result takes long. */
   readonly bytes: number;
 }
@@ -319,12 +337,16 @@ export interface MeasuredResult {
 export function measureResult(result: CallToolResult): MeasuredResult {
   const why = whyTooDeep(result);
   const sendable = why === undefined ? result : unsendable(why);
+  const json = JSON.stringify(sendable);
   // Counting bytes takes a fifth of the time of encoding them.
-  return {
-    result: sendable,
-    bytes: Buffer.byteLength(JSON.stringify(sendable)),
-  };
+  return { result: sendable, json, bytes: Buffer.byteLength(json) };
 }
+
+const measureJson = (json: string): MeasuredResult => ({
+  result: JSON.parse(json),
+  json,
+  bytes: Buffer.byteLength(json),
+});
 
 /** Replaces a result that is too large for the Server with an error (protocol §9). */
 export function limitResult(

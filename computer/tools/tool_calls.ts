@@ -18,6 +18,7 @@ import {
   type Wait,
   withResultMeta,
 } from "../../protocol/mod.ts";
+import { ofTheWay } from "../../protocol/payloads/request_meta.ts";
 import { operatorOf, waitingText } from "../../protocol/payloads/tools.ts";
 import { onAbort } from "../../shared/async.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
@@ -33,9 +34,10 @@ import { reasonOf } from "../util/values.ts";
 import { transformResult } from "../util/vrl.ts";
 import { CallClock, timesOf } from "./call_clock.ts";
 import { callFailure, refused } from "./call_failure.ts";
-import { definitionHash } from "./asked_call.ts";
+import { configurationHash, definitionHash } from "./asked_call.ts";
 import { CallWaits } from "./call_waits.ts";
 import { Confirmations, type ConfirmationsOptions } from "./confirmations.ts";
+import type { Run } from "./decision.ts";
 import {
   type AskedRequest,
   type Dialogue,
@@ -336,25 +338,25 @@ export class ToolCalls {
       callFailure(name, this.#host.server(bundleId)?.view ?? view, error);
     try {
       signal.throwIfAborted();
-      const now = this.#host.server(bundleId);
-      const change = changedMeanwhile(target, now, decision.definition);
-      if (now === undefined || change !== undefined) {
-        return failed(`Tool "${name}" did not run: ${change}`);
-      }
-      const { connection } = now;
+      const connected = this.#connected(target, decision);
+      if ("refusal" in connected) return connected.refusal;
+      const { now, connection } = connected;
       if (!connection) return failure();
       const answer = call.answer ?? this.#asksHere(target, call);
       call.silence.explain = connection.watchOutput();
-      const { _meta: meta } = call.request;
+      const { _meta } = call.request;
+      const meta = decision.isClosed && _meta ? ofTheWay(_meta) : _meta;
       const options = { signal, onProgress, answer, meta };
       const result = await connection.callTool(tool, params, options)
         .catch(async (error) => {
           if (!(error instanceof SessionForgottenError)) throw error;
           // The server ran nothing, so the tool still runs at most once.
-          const next = await now.connectAgain(connection);
+          await now.connectAgain(connection);
           signal.throwIfAborted();
-          if (!next || this.#host.server(bundleId) !== now) throw error;
-          return await next.callTool(tool, params, options);
+          const next = this.#connected(target, decision);
+          if ("refusal" in next) return next.refusal;
+          if (!next.connection || next.now !== now) throw error;
+          return await next.connection.callTool(tool, params, options);
         });
       const called = { server, tool, parameters: params };
       return config.vrl
@@ -370,6 +372,20 @@ export class ToolCalls {
       }
       return failure(error);
     }
+  }
+
+  /** Finds the MCP server for a call that was decided on, unless that was about something else. */
+  #connected(
+    target: NamedTool,
+    { seen }: Run,
+  ):
+    | { now: HostedServer; connection: HostedServer["connection"] }
+    | { refusal: CallToolResult } {
+    const now = this.#host.server(target.server.bundleId);
+    const change = changedMeanwhile(target, now, seen);
+    return now !== undefined && change === undefined
+      ? { now, connection: now.connection }
+      : { refusal: failed(`Tool "${target.name}" did not run: ${change}`) };
   }
 
   /** Lets the person at this Computer answer what an MCP server asks during a call. */
@@ -393,19 +409,22 @@ export class ToolCalls {
 
 /**
  * Returns why a tool must not run that was decided on: a new configuration may be another program, or forbid
- * the tool; and a person was asked about its definition.
+ * the tool; and a person was asked about its definition, and the program that has it.
  */
 function changedMeanwhile(
   { server: { name, config }, tool }: NamedTool,
-  now: Pick<HostedServer, "seen" | "view"> | undefined,
-  definition: string | undefined,
+  now: HostedServer | undefined,
+  seen: Run["seen"],
 ): string | undefined {
   if (now?.seen !== config) {
     return `MCP server "${name}" was replaced or removed before it could`;
   }
-  if (definition === undefined) return undefined;
+  const { connection } = now;
+  if (seen === undefined || connection === undefined) return undefined;
+  const { configuration, definition } = seen;
   const listed = now.view.tools.find((each) => each.name === tool.name);
-  return listed !== undefined && definitionHash(listed) === definition
+  return configurationHash(config, connection.introduction) === configuration &&
+      listed !== undefined && definitionHash(listed) === definition
     ? undefined
     : `MCP server "${name}" changed it while its call was confirmed; call it again`;
 }

@@ -140,7 +140,7 @@ class ApprovePage {
       (option, reason) => this.#answer(option, reason),
     );
     this.#current = { view, connection };
-    if (this.#shownIdle) this.#news.textContent = ""; // it was read
+    if (this.#shownIdle) fill(this.#news); // it was read
     this.#shownIdle = "";
     fill(this.#main, this.#news, view.elements);
     fill(this.#bar, view.bar);
@@ -285,7 +285,7 @@ class ApprovePage {
   }
 
   #notifyButton() {
-    const notify = button("Notify me", async () => {
+    return button("Notify me", async () => {
       try {
         this.#wakeBy(await allowWaking());
         this.#news.textContent = "A call that waits will notify you.";
@@ -295,7 +295,6 @@ class ApprovePage {
       }
       this.#update();
     }, { class: "main" });
-    return notify;
   }
 }
 

@@ -9,8 +9,10 @@
 /** @import { EndedQuestion, OptionId, PushSubscription } from "../../shared/approvals/question.ts" */
 import { toBase64url } from "../../shared/approvals/bytes.ts";
 import {
+  NotPassedError,
   poll,
   RefusedError,
+  retryMs,
   sendAnswer,
 } from "../../shared/approvals/device.ts";
 import { LIMITS } from "../../shared/approvals/question.ts";
@@ -19,9 +21,9 @@ import { LIMITS } from "../../shared/approvals/question.ts";
 const WAIT_MS = 20_000;
 /** How long a request may take beyond that. */
 const LOST_MS = 12_000;
-const MAX_RETRY_MS = 15_000;
-const FIRST_RETRY_MS = 500;
 const TRIES = 3;
+/** Who has answered waits no longer, but may answer again. */
+const PATIENCE_MS = 5_000;
 
 /** Where the Server is, if the document names it: that of a folder does. */
 export const SERVER = document.querySelector("meta[name=server]")
@@ -41,16 +43,11 @@ export const sender = ({ office, route }, signal) => async (token, message) => {
   const end = () => ended.abort();
   if (signal?.aborted) end();
   signal?.addEventListener("abort", end);
-  const timer = setTimeout(end, WAIT_MS + LOST_MS);
-  try {
-    return await exchange(new URL(`approve/v1/${path}`, base), token, {
-      body: message,
-      signal: ended.signal,
-    });
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", end);
-  }
+  setTimeout(end, WAIT_MS + LOST_MS); // what has ended before is not changed by it
+  return await exchange(new URL(`approve/v1/${path}`, base), token, {
+    body: message,
+    signal: ended.signal,
+  });
 };
 
 /**
@@ -71,7 +68,8 @@ async function exchange(url, token, init) {
     redirect: "error",
     referrerPolicy: "no-referrer",
   });
-  if (!response.ok) throw new Error(`The Server answers ${response.status}`);
+  const { ok, status, headers } = response;
+  if (!ok) throw new NotPassedError(status, headers.get("Retry-After"));
   const bytes = new Uint8Array(await response.arrayBuffer());
   if (bytes.length <= LIMITS.answerBytes) return bytes;
   throw new Error("The answer is too large");
@@ -153,14 +151,14 @@ export class Connection {
       { signal },
     );
     addEventListener("offline", () => this.#waiting.abort(), { signal });
-    let retryMs = FIRST_RETRY_MS;
+    let failures = 0;
     let waitMs = 0;
     while (!signal.aborted) {
       await visible();
       try {
         await this.#poll(waitMs);
         waitMs = WAIT_MS;
-        retryMs = FIRST_RETRY_MS;
+        failures = 0;
       } catch (error) {
         waitMs = 0;
         if (signal.aborted) return;
@@ -170,8 +168,7 @@ export class Connection {
           ? "refused"
           : "lost";
         this.#changed();
-        await pause(retryMs, signal);
-        retryMs = Math.min(2 * retryMs, MAX_RETRY_MS);
+        await pause(retryMs(failures++, error), signal);
       }
     }
   }
@@ -212,9 +209,11 @@ export class Connection {
           { ...answer, tick: this.#tick },
         );
         if (said !== "stale") return said;
-      } catch {
-        if (i === 0) this.#waiting.abort(); // the way may be broken for it, too
-        if (i > 0) await pause(FIRST_RETRY_MS, signal);
+      } catch (error) {
+        this.#waiting.abort(); // the way may be broken for it, too
+        const ms = retryMs(i, error);
+        if (ms > PATIENCE_MS) break;
+        await pause(ms, signal);
       }
     }
     return undefined;

@@ -6,13 +6,15 @@
 /** @import { Pairing } from "../../shared/approvals/device.ts" */
 /** @import { PairingLink } from "../../shared/approvals/pairing.ts" */
 import { button, fill, h } from "../page/kit/element.js";
-import { beginPairing, RefusedError } from "../../shared/approvals/device.ts";
+import {
+  beginPairing,
+  RefusedError,
+  retryMs,
+} from "../../shared/approvals/device.ts";
 import { linkText, readLink } from "../../shared/approvals/pairing.ts";
 import { LIMITS } from "../../shared/approvals/question.ts";
 import { pause, sender, SERVER } from "./connection.js";
 import { keep } from "./store.js";
-
-const AGAIN_MS = 1000;
 
 /** Whether the page is in Safari of an iPhone or iPad, whose Home Screen has another storage. */
 const isSafariPage = /iPhone|iPad/.test(navigator.userAgent) &&
@@ -101,14 +103,12 @@ export async function pair(root, link) {
   const label = await asked(root, link);
   if (label === undefined) return undefined;
   try {
-    fill(
-      root,
-      h("h1", "Pairing"),
-      h("p.dim", { role: "status" }, "One moment"),
-    );
+    fill(root, h("p.dim", { role: "status" }, "Pairing"));
     const to = { office: link.office, route: link.computer };
-    const begun = await beginPairing(link, sender(to), label, false);
-    const pairing = await digitsTyped(root, begun);
+    const cancelled = new AbortController();
+    const send = sender(to, cancelled.signal);
+    const begun = await beginPairing(link, send, label, false);
+    const pairing = await digitsTyped(root, begun, cancelled);
     if (pairing === undefined) return undefined;
     await keep(pairing);
     // So that the browser does not forget it to save space.
@@ -175,9 +175,9 @@ const asked = (root, link) =>
 /**
  * @param {HTMLElement} root
  * @param {import("../../shared/approvals/device.ts").BeginningPairing} begun
+ * @param {AbortController} cancelled ends its requests
  */
-async function digitsTyped(root, { digits, paired }) {
-  const cancelled = new AbortController();
+async function digitsTyped(root, { digits, paired }, cancelled) {
   const { signal } = cancelled;
   const state = h("p.dim", { role: "status" }, "Waiting");
   fill(
@@ -193,19 +193,14 @@ async function digitsTyped(root, { digits, paired }) {
     button("Cancel", () => cancelled.abort()),
   );
   root.querySelector("h1")?.focus();
-  const gone = new Promise((resolve) =>
-    signal.addEventListener("abort", () => resolve(undefined))
-  );
-  while (!signal.aborted) {
+  for (let failures = 0; !signal.aborted;) {
     try {
-      return /** @type {Pairing | undefined} */ (await Promise.race([
-        paired(signal),
-        gone,
-      ]));
+      return await paired(signal);
     } catch (error) {
+      if (signal.aborted) break;
       if (error instanceof RefusedError) throw error;
       fill(state, "Not connected, trying again");
-      await pause(AGAIN_MS, signal);
+      await pause(retryMs(failures++, error), signal);
     }
   }
   return undefined;

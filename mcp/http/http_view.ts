@@ -2,6 +2,7 @@ import {
   type CallToolResult,
   createMcpHandler,
   isLegacyRequest,
+  type ListToolsResult,
   type McpHttpHandler,
   SERVER_INFO_META_KEY,
 } from "@modelcontextprotocol/server";
@@ -16,8 +17,8 @@ import type { OfficeAgent } from "../office_agent.ts";
 import { QuickAnswers } from "./quick_answer.ts";
 import {
   areOfSession,
-  type LoneCall,
-  readLoneCall,
+  type LoneRequest,
+  readLoneRequest,
   readQuickMessage,
 } from "./quick_message.ts";
 import { RunningAnswers, type Sender } from "./running_answers.ts";
@@ -48,7 +49,7 @@ export class HttpView {
   readonly #parts: ServerParts;
   readonly #modern: McpHttpHandler;
   readonly #sessions: Sessions;
-  /** Calls past the MCP SDK, of clients without a session. */
+  /** Answers past the MCP SDK, to clients without a session. */
   readonly #running: RunningAnswers;
   readonly #answers: QuickAnswers;
   readonly #offs: readonly (() => void)[];
@@ -97,8 +98,8 @@ export class HttpView {
   ): Promise<boolean> {
     const isOfSession = areOfSession(headers);
     const message = isOfSession ? readQuickMessage(json) : undefined;
-    const call = isOfSession ? undefined : readLoneCall(json, headers);
-    if (message === undefined && call === undefined) return false;
+    const lone = isOfSession ? undefined : readLoneRequest(json, headers);
+    if (message === undefined && lone === undefined) return false;
     let agent: OfficeAgent;
     try {
       agent = await this.#parts.view.ready();
@@ -109,14 +110,14 @@ export class HttpView {
     if (message) {
       return this.#sessions.answer({ headers, outgoing, message }, sender);
     }
-    return call !== undefined &&
-      this.#call({ headers, outgoing }, call, sender);
+    return lone !== undefined &&
+      this.#lone({ headers, outgoing }, lone, sender);
   }
 
-  /** Answers a call without a session, if its headers repeat its arguments; returns whether it does. */
-  #call(
+  /** Answers a request without a session, if its headers repeat its arguments; returns whether it does. */
+  #lone(
     { headers, outgoing }: Pick<GatewayPost, "headers" | "outgoing">,
-    message: LoneCall,
+    message: LoneRequest,
     sender: Sender,
   ): boolean {
     const repeated = { get: (name: string) => headerOf(headers, name) };
@@ -208,8 +209,9 @@ export class HttpView {
 }
 
 /** Makes of a result what the MCP SDK sends of it (MCP 2026-07-28). */
-const encoded = (result: CallToolResult): object => ({
+const encoded = (result: CallToolResult | ListToolsResult): object => ({
   ...result,
+  ...("tools" in result && { ttlMs: 0, cacheScope: "private" }),
   resultType: "complete",
   _meta: { ...result._meta, [SERVER_INFO_META_KEY]: OFFICE_INFO },
 });

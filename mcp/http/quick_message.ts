@@ -42,9 +42,9 @@ export interface QuickCall {
 type ListParams = NonNullable<ListToolsRequest["params"]>;
 type CallParams = CallToolRequest["params"];
 
-/** A call of a client without a session, which introduces itself in each. */
-export interface LoneCall extends QuickMessage {
-  readonly request: QuickCall;
+/** A request of a client without a session, which introduces itself in each. */
+export interface LoneRequest extends QuickMessage {
+  readonly request: QuickList | QuickCall;
   readonly client: Introduction;
 }
 
@@ -57,7 +57,7 @@ const LONE_VERSION = "2026-07-28";
 
 /** Whether the headers of a POST are those of a request that may be usual. */
 export const areUsual = (headers: IncomingHttpHeaders): boolean =>
-  (areOfSession(headers) || areOfCall(headers)) && acceptsBoth(headers.accept);
+  (areOfSession(headers) || areLone(headers)) && acceptsBoth(headers.accept);
 
 /** Whether headers are those of a request of a session. */
 export function areOfSession(headers: IncomingHttpHeaders): boolean {
@@ -71,19 +71,20 @@ export function areOfSession(headers: IncomingHttpHeaders): boolean {
 export const isSessionVersion = (version: string | undefined): boolean =>
   version === undefined || SESSION_VERSIONS.has(version);
 
-const areOfCall = (headers: IncomingHttpHeaders): boolean =>
+const areLone = (headers: IncomingHttpHeaders): boolean =>
   headers["mcp-protocol-version"] === LONE_VERSION &&
-  headers["mcp-method"] === "tools/call";
+  (headers["mcp-method"] === "tools/call" ||
+    headers["mcp-method"] === "tools/list");
 
 /**
- * Reads a call without a session, whose headers repeat what they must (MCP 2026-07-28); `undefined` for
+ * Reads a request without a session, whose headers repeat what they must (MCP 2026-07-28); `undefined` for
  * anything that is not certainly a usual one.
  */
-export function readLoneCall(
+export function readLoneRequest(
   json: unknown,
   headers: IncomingHttpHeaders,
-): LoneCall | undefined {
-  if (!areOfCall(headers) || !isRecord(json)) return undefined;
+): LoneRequest | undefined {
+  if (!areLone(headers) || !isRecord(json)) return undefined;
   const { params } = json;
   if (!isRecord(params) || !isPlain(params._meta)) return undefined;
   const {
@@ -99,14 +100,21 @@ export function readLoneCall(
     params: { ...rest, ...(hasMeta && { _meta: meta }) },
   });
   const client = knownClient(info, capabilities);
-  if (client === undefined || message?.request.method !== "tools/call") {
-    return undefined;
-  }
+  if (client === undefined || message === undefined) return undefined;
   const { id, request } = message;
+  if (request.method === "ping") return undefined;
   const isSame = version === LONE_VERSION &&
-    headers["mcp-name"] === request.params.name &&
-    PLAIN_NAME.test(request.params.name);
+    headers["mcp-method"] === request.method && isNamed(request, headers);
   return isSame ? { id, request, client, json } : undefined;
+}
+
+/** Whether the header of a name is that of the request's tool; a list has none. */
+function isNamed(
+  request: QuickList | QuickCall,
+  { "mcp-name": name }: IncomingHttpHeaders,
+): boolean {
+  if (request.method === "tools/list") return name === undefined;
+  return name === request.params.name && PLAIN_NAME.test(request.params.name);
 }
 
 /** Names that are their own header, whatever is done to that. */

@@ -51,12 +51,13 @@ interface RunningCall {
 export class RunningAnswers {
   readonly #parts: ServerParts;
   readonly #calls: RunningCall[] = [];
-  readonly #encode: (result: CallToolResult) => object;
+  readonly #encode: (result: CallToolResult | ListToolsResult) => object;
 
   /** @param encode makes what is sent of a result, in clients' revision */
   constructor(
     parts: ServerParts,
-    encode: (result: CallToolResult) => object = (result) => result,
+    encode: (result: CallToolResult | ListToolsResult) => object = (result) =>
+      result,
   ) {
     this.#parts = parts;
     this.#encode = encode;
@@ -113,7 +114,7 @@ export class RunningAnswers {
     const isPlain = result?.tools.every(({ outputSchema }) =>
       outputSchema === undefined || outputSchema.type === "object"
     );
-    if (result && isPlain) running.answer.send(result);
+    if (result && isPlain) running.answer.send(this.#encode(result));
     else await relay(running);
   }
 

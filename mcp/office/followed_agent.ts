@@ -66,6 +66,7 @@ export class FollowedAgent {
   readonly #offs: (() => void)[];
   readonly #end = Promise.withResolvers<void>();
   #hasEnded = false;
+  #version = 0;
 
   /** @param changed called when a Computer offers something else, or has left */
   constructor(agent: OfficeTools, changed: () => void) {
@@ -77,6 +78,7 @@ export class FollowedAgent {
       agent.on("updateConfig", forget),
       agent.on("enterOffice", forget),
       agent.on("tools", ({ computer, tools }) => {
+        this.#version++;
         if (tools !== undefined) return this.#inspect(computer, tools, changed);
         forget({ computer });
         this.#startingSince.delete(computer);
@@ -90,6 +92,11 @@ export class FollowedAgent {
     for (const [computer, tools] of agent.tools) {
       this.#inspect(computer, tools, changed);
     }
+  }
+
+  /** Changes with what the Agent has of tools, and with {@linkcode FollowedAgent.offers}. */
+  get version(): number {
+    return this.#version;
   }
 
   /** What each Computer offers; those are left out whose configuration has not been asked for. */
@@ -116,6 +123,7 @@ export class FollowedAgent {
    * those that took longer are not waited for again.
    */
   async inspected(timeoutMs: number): Promise<void> {
+    if (this.#inspections.size === 0) return;
     const waiting = [...this.#inspections]
       .filter(([, computer]) => !this.#slow.has(computer));
     if (waiting.length === 0) return;
@@ -225,6 +233,7 @@ export class FollowedAgent {
     if (isOld || known === undefined) return false;
     const { enabled, servers } = known;
     this.#offers.set(computer, { tools, servers });
+    this.#version++;
     const silent = offering.has(undefined)
       ? []
       : enabled.filter((server) => !offering.has(server));

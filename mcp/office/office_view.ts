@@ -196,11 +196,14 @@ export class OfficeView {
     this.#notify({ kind: "tools_list_changed" });
   }
 
-  async #refresh({ computers: { offers } }: Following): Promise<void> {
+  async #refresh(following: Following): Promise<void> {
+    const { version, offers } = following.computers;
+    if (version === following.shown) return;
     if (await this.catalogue.update(offers)) this.#isChanged = true;
     const offices = this.offices.join();
     if (offices !== this.#notifiedOffices) this.#isChanged = true;
     this.#notifiedOffices = offices;
+    following.shown = version;
   }
 
   #notify(event: ServerEvent): void {
@@ -230,6 +233,8 @@ class Following {
   readonly instructions: FollowedInstructions;
   /** Resolves when its Computers have been waited for. */
   readonly settled: Promise<void>;
+  /** The version of its Computers that clients are shown. */
+  shown: number | undefined;
   readonly #parts: FollowingParts;
   readonly #offs: (() => void)[];
   /** Whether its Computers have been waited for: before, nothing is notified. */

@@ -39,6 +39,7 @@ export interface ComputerOffer {
 
 /** A tool that can be called now. */
 export interface OfferedTool extends ToolAddress {
+  readonly kind: "offered";
   /** The names that lead to it: that of `shown`, and the whole one. */
   readonly names: readonly string[];
   /** As clients see it. */
@@ -51,7 +52,7 @@ export interface OfferedTool extends ToolAddress {
 
 /** What is known of a name. */
 export type Found =
-  | ({ readonly kind: "offered" } & OfferedTool)
+  | OfferedTool
   | (
     & { readonly kind: "away"; readonly since: Date; readonly hasLeft: boolean }
     & ToolAddress
@@ -151,7 +152,7 @@ export class Catalogue {
   /** Finds out what a name stands for, or stood for. */
   find(name: string): Found | undefined {
     const offered = this.#names.get(name);
-    if (offered) return { kind: "offered", ...offered };
+    if (offered) return offered;
     const away = this.#away.get(name);
     if (away === undefined) return undefined;
     const hasLeft = !this.#listed.has(away.computer);
@@ -233,6 +234,7 @@ export class Catalogue {
       const server = mcpServerOf(original);
       hash.update(text);
       offered.push({
+        kind: "offered",
         computer,
         tool: original.name,
         ...(server !== undefined && { server }),

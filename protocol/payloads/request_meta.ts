@@ -81,3 +81,16 @@ export const passedOn = (meta: RequestMeta): RequestMeta =>
   Object.fromEntries(
     Object.entries(meta).filter(([key]) => !OF_MCP.test(key)),
   );
+
+/** The keys of `_meta` that no tool acts on: of traces (W3C Trace Context), and the offices that a call has passed. */
+const OF_THE_WAY: ReadonlySet<string> = new Set([
+  "traceparent",
+  "tracestate",
+  OFFICES_KEY,
+]);
+
+/** Returns the part of `_meta` that goes with a call about whose arguments a person, or a rule, decided. */
+export function ofTheWay(meta: RequestMeta): RequestMeta | undefined {
+  const kept = Object.entries(meta).filter(([key]) => OF_THE_WAY.has(key));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}

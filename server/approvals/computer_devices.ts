@@ -21,6 +21,7 @@ import { excessOf } from "../office/call.ts";
 import { noSuchDevice } from "../office/members.ts";
 import type { Ack, Forget, SeatDevices, Seated } from "../office/peer.ts";
 import { errorAnswer, Payload } from "../shared/payload.ts";
+import type { KnownTokens } from "./known_tokens.ts";
 
 /** The `agent` of a device's request: it is none. */
 const NO_AGENT = "device";
@@ -86,17 +87,22 @@ export class ComputerDevices implements SeatDevices {
   readonly host: string | undefined;
   readonly #computer: Seated;
   readonly #parts: DeviceParts;
+  readonly #known: KnownTokens;
   /** By the hash of the token. */
   #devices: ReadonlyMap<string, Device> = new Map();
 
-  /** @param computer its seat */
+  /**
+   * @param computer its seat
+   * @param known gets the hashes of their tokens
+   */
   constructor(
     computer: Seated,
     parts: DeviceParts,
-    host: string | undefined,
+    { host, known }: { host: string | undefined; known: KnownTokens },
   ) {
     this.#computer = computer;
     this.#parts = parts;
+    this.#known = known;
     this.host = host;
   }
 
@@ -107,6 +113,7 @@ export class ComputerDevices implements SeatDevices {
       devices.map(({ id, verifier }) => {
         const device = known.get(id) ?? new Device(id);
         known.set(id, device);
+        this.#known.add(verifier);
         return [verifier, device] as const;
       }),
     );

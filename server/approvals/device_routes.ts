@@ -29,7 +29,7 @@ import { isForDevices } from "../http/host_rule.ts";
 import type { SmcpEnv } from "../http/http_app.ts";
 import { addressOf } from "../limits/limits.ts";
 import { Tries } from "../limits/tries.ts";
-import { hiddenPeer } from "../office/peer.ts";
+import { DEVICE_PROTOCOL, hiddenPeer, olderThan } from "../office/peer.ts";
 import type { DeviceRouteParts, DeviceRoutes } from "../doors/approvals.ts";
 import {
   type Exchange,
@@ -39,13 +39,14 @@ import {
   toResponse,
 } from "../shared/http.ts";
 import { Payload } from "../shared/payload.ts";
+import type { KnownTokens } from "./known_tokens.ts";
 
 /** The path of the page. */
 const PAGE_PATH = "/approve";
 /** What the paths of Computers begin with. */
 const API_PATH = `${PAGE_PATH}/v1/`;
 
-/** The most requests with a wrong token that an address may send in a minute. */
+/** The most requests with a wrong token in a minute, of an address or of a device that is known. */
 const MOST_WRONG = { token: 60 };
 const MINUTE_SECONDS = "60";
 
@@ -86,11 +87,13 @@ interface DeviceRequest {
 /** The requests of devices, and the page. */
 export class PersonDeviceRoutes implements DeviceRoutes {
   readonly #parts: DeviceRouteParts;
+  readonly #known: KnownTokens;
   readonly #tries = new Tries(MOST_WRONG);
   readonly #closing = new AbortController();
 
-  constructor(parts: DeviceRouteParts) {
+  constructor(parts: DeviceRouteParts, known: KnownTokens) {
     this.#parts = parts;
+    this.#known = known;
   }
 
   mount(app: Hono<SmcpEnv>): void {
@@ -156,7 +159,9 @@ export class PersonDeviceRoutes implements DeviceRoutes {
     const body = await readBytes(incoming, DEVICE_BYTES.request);
     if (body === undefined) return refuse(413, "The body is too large");
     if (this.#parts.draining()) return shuttingDown();
-    if (this.#tries.isExceeded("token", address)) {
+    const verifier = await verifierOf(incoming.headers.authorization);
+    const who = this.#known.whoSends(verifier, address);
+    if (this.#tries.isExceeded("token", who)) {
       this.#record(ErrorCode.TOO_MANY_REQUESTS, address);
       return tooMany(MINUTE_SECONDS);
     }
@@ -164,11 +169,10 @@ export class PersonDeviceRoutes implements DeviceRoutes {
     outgoing.once("close", () => gone.abort());
     const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
     const named = namedIn(c.req.path);
-    const verifier = await verifierOf(incoming.headers.authorization);
     // It counts until the token is found good: many at once are as many in a row.
     const verdict = await this.#tries.judge(
       "token",
-      address,
+      who,
       async () =>
         await this.#ask(
           named && verifier !== undefined
@@ -176,7 +180,11 @@ export class PersonDeviceRoutes implements DeviceRoutes {
             : undefined,
         ),
     );
-    if (!("refused" in verdict)) return verdict.response;
+    if (!("refused" in verdict)) {
+      const { response } = verdict;
+      if (verifier !== undefined && response.ok) this.#known.add(verifier);
+      return response;
+    }
     this.#record(ErrorCode.NOT_FOUND, address);
     return wrong();
   }
@@ -201,7 +209,12 @@ export class PersonDeviceRoutes implements DeviceRoutes {
       name: DEVICE,
       office,
     });
-    if ("refused" in seat) return { response: shuttingDown() };
+    if ("refused" in seat) {
+      // A node without approvals has no devices, as one that has the module and not the option.
+      return seat.refused === TOO_OLD.refused
+        ? TOO_OLD
+        : { response: shuttingDown() };
+    }
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const stop = limitTime(GIVE_UP_MS, () => resolve(LATE));
     const end = () => resolve(SHUT_DOWN);
@@ -226,6 +239,7 @@ export class PersonDeviceRoutes implements DeviceRoutes {
   }
 }
 
+const TOO_OLD = olderThan(DEVICE_PROTOCOL);
 const LATE: ErrorPayload = { code: ErrorCode.TIMEOUT, message: "late" };
 const SHUT_DOWN: ErrorPayload = { code: 503, message: "shutting down" };
 

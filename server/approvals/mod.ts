@@ -22,6 +22,7 @@ import { type ApprovalsOption, approvalsOption } from "../doors/approvals.ts";
 import { readApprovalsHost } from "../http/host_rule.ts";
 import { ComputerDevices } from "./computer_devices.ts";
 import { PersonDeviceRoutes } from "./device_routes.ts";
+import { KnownTokens } from "./known_tokens.ts";
 
 export type { ApprovalsOption } from "../doors/approvals.ts";
 
@@ -47,10 +48,11 @@ export function approvals(options: ApprovalsOptions = {}): ApprovalsOption {
   const host = options.host === undefined
     ? undefined
     : readApprovalsHost(options.host, "the host");
+  const known = new KnownTokens();
   return approvalsOption({
     host,
     devicesOf: (parts) => (computer) =>
-      new ComputerDevices(computer, parts, host),
-    routes: (parts) => new PersonDeviceRoutes(parts),
+      new ComputerDevices(computer, parts, { host, known }),
+    routes: (parts) => new PersonDeviceRoutes(parts, known),
   });
 }

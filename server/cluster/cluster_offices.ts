@@ -20,6 +20,7 @@ import { Carried, type Hosted, type Opened } from "./streams.ts";
 import { Route } from "./tunnel.ts";
 import type { LocalOffices } from "../office/office.ts";
 import {
+  DEVICE_PROTOCOL,
   type Offices,
   type Peer,
   type Refusal,
@@ -389,7 +390,7 @@ const openingOf = (
   isQuestion,
   ...(devices && { devices }),
   client: id,
-  protocol: nameOfProfile(profile),
+  protocol: role === "device" ? DEVICE_PROTOCOL : nameOfProfile(profile),
 });
 
 /**

@@ -28,7 +28,12 @@ import {
   type TunnelFrame,
   unreachable,
 } from "./tunnel_frames.ts";
-import type { Peer } from "../office/peer.ts";
+import {
+  DEVICE_PROTOCOL,
+  HIDDEN_PROFILE,
+  olderThan,
+  type Peer,
+} from "../office/peer.ts";
 import { log } from "../shared/log.ts";
 import { errorAnswer, type Payload } from "../shared/payload.ts";
 import { limitTime } from "../../shared/deadlines.ts";
@@ -216,8 +221,7 @@ export class Route implements StreamRoute {
     const { office, protocol } = opening;
     const profile = PROFILES_BY_NAME.get(protocol);
     if (profile === undefined) {
-      const refused = `The server of this office is older than ${protocol}`;
-      const text = JSON.stringify({ refusal: { refused } });
+      const text = JSON.stringify({ refusal: olderThan(protocol) });
       this.send({ stream, office }, { kind: Kind.refused, text });
       return;
     }
@@ -275,6 +279,7 @@ const ENVELOPE_BYTES = 64;
 
 const TOO_MUCH = "too much waits for its server";
 
-const PROFILES_BY_NAME: ReadonlyMap<string, Profile> = new Map(
-  Object.entries(PROFILES),
-);
+const PROFILES_BY_NAME: ReadonlyMap<string, Profile> = new Map([
+  ...Object.entries(PROFILES),
+  [DEVICE_PROTOCOL, HIDDEN_PROFILE],
+]);

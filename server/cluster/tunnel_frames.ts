@@ -18,7 +18,7 @@ export interface Opening
     Pick<Peer, "version" | "instance" | "identity" | "address"> {
   /** The id of its connection. */
   readonly client: string;
-  /** The name of its profile. */
+  /** The name of its profile; of a device, {@linkcode DEVICE_PROTOCOL}. */
   readonly protocol: string;
   /** Whether this is only a query, as the client has to leave another seat before. */
   readonly isQuestion: boolean;

@@ -151,6 +151,17 @@ export const refusalOf = (error: unknown): Refusal => ({
   refused: errorPayloadOf(error).message,
 });
 
+/**
+ * What the nodes of a cluster name in place of a version for a person's device: a node that is older than
+ * approvals refuses it so. It would take the device for a member, show it to all others, and never answer.
+ */
+export const DEVICE_PROTOCOL = "approvals";
+
+/** Refuses a seat at a server that does not know a version of the protocol, or what is named in its place. */
+export const olderThan = (name: string): Refusal => ({
+  refused: `The server of this office is older than ${name}`,
+});
+
 /** Finds offices by their names, here or at other nodes. */
 export interface Offices {
   /** Whether the server is shutting down. */
@@ -264,6 +275,9 @@ export interface OfficeParts {
   readonly requestTimeoutMs: number;
 }
 
+/** The profile of who is no member. */
+export const HIDDEN_PROFILE: Profile = PROFILES["0.4"];
+
 /**
  * Makes a peer that no member sees, and that gets answers alone: it takes a seat as `operator`, or as `device`.
  *
@@ -275,8 +289,8 @@ export const hiddenPeer = (
   address = "in process",
 ): Peer => ({
   id: crypto.randomUUID(),
-  profile: PROFILES["0.4"],
-  version: PROFILES["0.4"].version,
+  profile: HIDDEN_PROFILE,
+  version: HIDDEN_PROFILE.version,
   instance: undefined,
   identity: { principal },
   address,

@@ -33,7 +33,7 @@ import {
   type PairingLink,
   rendezvousToken,
 } from "./pairing.ts";
-import { LIMITS, type Payloads } from "./question.ts";
+import type { Payloads } from "./question.ts";
 
 /** Sends one request through the Server; throws where that does not pass it on. */
 export type Send = (token: Bytes, message: Bytes) => Promise<Bytes>;
@@ -55,6 +55,38 @@ export interface Pairing {
 /** The Computer refuses: the device was removed, or nothing it knows fits. */
 export class RefusedError extends Error {}
 
+/** The Server does not pass a request on. */
+export class NotPassedError extends Error {
+  /** How long it wants the device to wait. */
+  readonly waitMs: number;
+
+  /**
+   * @param retryAfter the header of that name, of which seconds alone are read, and at most a minute: a Server
+   * that lies could else keep a device away for good
+   */
+  constructor(
+    status: number,
+    retryAfter: unknown,
+    why = `The Server answers ${status}`,
+  ) {
+    super(why);
+    this.waitMs = 1_000 * Math.min(Number(retryAfter) || 0, 60);
+  }
+}
+
+/**
+ * Returns after how many ms a device tries again that got no answer: later with each failure, not before the
+ * Server wants it, and not all devices behind one address at once.
+ *
+ * @param failures how often it has failed before, in a row
+ * @param error why it failed now
+ */
+export const retryMs = (failures: number, error: unknown): number =>
+  Math.max(
+    Math.min(500 * 2 ** failures, 15_000),
+    error instanceof NotPassedError ? error.waitMs : 0,
+  ) * (1 + Math.random() / 2);
+
 /** A device before its digits were typed at the Computer. */
 export interface BeginningPairing {
   /** Six digits, for the person. */
@@ -62,7 +94,7 @@ export interface BeginningPairing {
   /**
    * Waits until the digits were typed.
    *
-   * @throws {RefusedError} when the pairing ended without, or five minutes are over
+   * @throws {RefusedError} when the pairing ended without
    */
   paired(signal: AbortSignal): Promise<Pairing>;
 }
@@ -110,12 +142,9 @@ export async function beginPairing(
     ownPub,
     fromBase64url(nonce),
   );
-  const until = Date.now() + LIMITS.pairMs;
   const paired = async (signal: AbortSignal): Promise<Pairing> => {
     for (;;) {
       signal.throwIfAborted();
-      // Its token is gone then, so that no Server passes on the Computer's refusal.
-      if (Date.now() > until) throw new RefusedError();
       const answer = await exchange(session, send, "wait", {
         nonce: newNonce(),
         wait: 20_000,
@@ -200,12 +229,8 @@ async function exchange<K extends keyof Exchanges>(
   const { payload } = await readMessage(bytes, ANSWERS[kind], self, computer);
   // The Computer's signature vouches for the form.
   const answer = payload as Exchanges[K];
-  const asked = "nonce" in request
-    ? request.nonce
-    : "re" in request
-    ? request.re
-    : undefined;
-  if (kind !== "hello" && (answer as { re?: string }).re !== asked) {
+  const { nonce, re = nonce } = Object(request);
+  if (kind !== "hello" && (answer as { re?: string }).re !== re) {
     throw new Error("The answer is for an earlier request");
   }
   return answer;

@@ -96,6 +96,4 @@ export function nearChanges(lines: readonly DiffLine[]): (DiffLine | number)[] {
 
 /** Describes lines that were left out. */
 export const leftOutText = (count: number): string =>
-  count === 1
-    ? "1 line stays as it is"
-    : `${count.toLocaleString("en")} lines stay as they are`;
+  `${count} unchanged ${count === 1 ? "line" : "lines"}`;

@@ -106,6 +106,12 @@ export async function pairingDigits(
   return String(number).padStart(6, "0");
 }
 
+/** Reads six digits as a person types them, also with spaces or hyphens; undefined for anything else. */
+export function typedDigits(text: string): string | undefined {
+  const digits = text.replaceAll(/[\s-]/g, "");
+  return /^\d{6}$/.test(digits) ? digits : undefined;
+}
+
 async function derive(secret: Bytes, purpose: string): Promise<Bytes> {
   const key = await subtle.importKey("raw", secret, "HKDF", false, [
     "deriveBits",

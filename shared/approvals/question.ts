@@ -151,7 +151,6 @@ export interface PushSubscription {
 export const LIMITS = {
   devices: 8,
   pairMs: 300_000,
-  digitTries: 3,
   tickMs: 60_000,
   endedMs: 600_000,
   lateMs: 600_000,
@@ -160,7 +159,6 @@ export const LIMITS = {
   answerBytes: 524_288,
   /** Of a question that can be allowed, in bytes within a message, which must fit with what else it has. */
   questionBytes: 245_760,
-  openPerAgent: 5,
   open: 20,
   waitMs: 25_000,
   reason: 500,

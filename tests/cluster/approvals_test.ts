@@ -30,10 +30,15 @@ interface Node extends AsyncDisposable {
   readonly url: string;
 }
 
-async function startNode(redis?: string, host?: string): Promise<Node> {
+async function startNode(
+  redis?: string,
+  host?: string,
+  hasApprovals = true,
+): Promise<Node> {
   const server = createSmcpServer({
     ...(redis !== undefined && { cluster: await joinCluster(redis) }),
-    approvals: approvals(host === undefined ? {} : { host }),
+    ...(hasApprovals &&
+      { approvals: approvals(host === undefined ? {} : { host }) }),
     trustedProxies: 1,
   });
   const { url } = await server.listen({ port: 0 });
@@ -99,6 +104,36 @@ Deno.test({
   await computer.got(7);
   await b.server.close({ graceMs: 60_000 });
   assertEquals((await answerOf(await held)).status, 404);
+});
+
+Deno.test({
+  name:
+    "where one Server of a cluster has approvals and another does not, a device gets its answer or a 404 of both",
+  timeout: 120_000,
+}, async () => {
+  await using redis = await startRedis();
+  await using has = await startNode(redis.url);
+  await using lacks = await startNode(redis.url, undefined, false);
+  const phone = await newDevice();
+  const rows = [
+    { home: has, place: lacks, statuses: [200, 404] },
+    { home: lacks, place: has, statuses: [404, 404] },
+  ];
+  for (const [i, { home, place, statuses }] of rows.entries()) {
+    const office = `office ${i}`;
+    await using agent = await joinRaw(home.url, "agent", "planner", office);
+    await using _pc = await RelayedComputer.join(place.url, [phone], {
+      office,
+    });
+    await agent.next("notify:enter_office");
+    const path = `/approve/v1/${encodeURIComponent(office)}/laptop`;
+    const got = [];
+    for (const { url } of [has, lacks]) {
+      const answer = await postDevice(url, phone.token, "x", { path });
+      got.push((await answerOf(answer)).status);
+    }
+    assertEquals([got, agent.heard], [statuses, []]);
+  }
 });
 
 /** How long a device's poll waits. */

@@ -161,7 +161,7 @@ Deno.test("the pages name the reference servers that are fetched for them", () =
   for (const [page, text] of pages) {
     for (
       const [name] of withVersions(text).matchAll(
-        /@modelcontextprotocol\/(?!(?:sdk|server|client|inspector)\b(?!-))[^\s"`\\]+/g,
+        /@modelcontextprotocol\/(?!(?:sdk|server|client|inspector|ext-tasks)\b(?!-))[^\s"`\\]+/g,
       )
     ) {
       assert(

@@ -2,6 +2,9 @@
  * Writes `docs/dependencies.md`: what each package is for, and what each entry loads. The measured
  * part is kept in `tools/docs/dependencies.json`, so that a test can compare the rest without a network.
  *
+ * With `--keep-times` only imports that were not measured before are: on a machine that does other work, all
+ * times would change.
+ *
  * @module
  */
 import { fileURLToPath } from "node:url";
@@ -10,7 +13,11 @@ import {
   gatherFacts,
   type PackageFacts,
 } from "./dependency_facts.ts";
-import { RUNTIME_NOTES } from "./dependency_notes.ts";
+import {
+  type DependencyNote,
+  RUNTIME_NOTES,
+  WORKSHOP_NOTES,
+} from "./dependency_notes.ts";
 import { type ImportGraph, importGraphs } from "./import_graphs.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -25,13 +32,16 @@ are those of the day of writing.
 
 A package is worth its place if it is well kept and does what would be many lines of our own, or
 what a mistake of ours would break for others. It is loaded when it is used, unless every user of
-the entry needs it. None is deprecated. \`tools/docs/dependency_notes.ts\` also has those of tests,
-benches and tools, which nothing that is published or compiled sees.`;
+the entry needs it. None is deprecated. Sizes are those on the disk, with the packages that each brings;
+the day is that of the last release. After the dash stands what would replace it.`;
 
 const RUNTIME = `## Packages that the package imports
 
-Sizes are those on the disk, with the packages that each brings. _Later_: loaded when it is used,
-by every entry. After the dash stands what would replace it.`;
+_Later_: loaded when it is used, by every entry.`;
+
+const WORKSHOP = `## Packages of tests, benches and tools
+
+Nothing that is published or compiled sees them.`;
 
 const IMPORTS = `## What an import takes
 
@@ -62,11 +72,11 @@ export async function dependenciesPage(): Promise<string> {
       : graphs.some(({ whenUsed }) => whenUsed.includes(name))
       ? ", later"
       : ", for the compiler";
-    const { treeBytes } = factsOf(facts, name);
-    return `- ${code(name)} (${
-      megabytes(treeBytes)
-    } MB${when}): ${note.use} – ${note.instead}`;
+    return packageLine(name, note, factsOf(facts, name), when);
   });
+  const workshop = Object.entries(WORKSHOP_NOTES).map(([name, note]) =>
+    packageLine(name, note, factsOf(facts, name))
+  );
   const imports = graphs.map(({ name, atOnce }) => {
     const { ms = NaN, megabytes = NaN } = facts.imports[name] ?? {};
     const packages = atOnce.map(code).join(", ") || "none";
@@ -74,10 +84,21 @@ export async function dependenciesPage(): Promise<string> {
   });
   const parts = [
     INTRODUCTION,
-    ...[RUNTIME, runtime.join("\n"), IMPORTS, imports.join("\n")],
+    ...[RUNTIME, runtime.join("\n"), WORKSHOP, workshop.join("\n")],
+    ...[IMPORTS, imports.join("\n")],
   ];
   return await formatted(parts.join("\n\n"));
 }
+
+const packageLine = (
+  name: string,
+  { use, instead }: DependencyNote,
+  { treeBytes, license, released }: PackageFacts,
+  when = "",
+): string =>
+  `- ${code(name)} (${
+    megabytes(treeBytes)
+  } MB, ${license}, ${released}${when}): ${use} – ${instead}`;
 
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
 
@@ -108,7 +129,9 @@ async function formatted(text: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  const facts = await gatherFacts();
+  const before: Facts = JSON.parse(await Deno.readTextFile(FACTS));
+  const isKept = Deno.args.includes("--keep-times");
+  const facts = await gatherFacts(isKept ? before.imports : {});
   for (const [name, { deprecated }] of Object.entries(facts.packages)) {
     if (deprecated) throw new Error(`${name} is deprecated: ${deprecated}`);
   }

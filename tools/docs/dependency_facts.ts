@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { run } from "../process.ts";
+import { forEachConcurrent } from "../../shared/async.ts";
 import { importGraphs, packageName } from "./import_graphs.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -13,6 +14,8 @@ export interface PackageFacts {
   readonly brings: number;
   /** Bytes of it and of these. */
   readonly treeBytes: number;
+  /** Its licence, as an SPDX expression. */
+  readonly license: string;
   /** The day of its last release, such as `2026-01-31`. */
   readonly released: string;
   /** What its authors say, if it is deprecated. */
@@ -53,39 +56,62 @@ export const DIRECT: ReadonlyMap<string, string> = new Map(
 /** Imports per entry; the fastest counts. */
 const RUNS = 9;
 
-/** Measures and asks for everything. */
-export async function gatherFacts(): Promise<Facts> {
-  const packages: Record<string, PackageFacts> = {};
-  for (const [name, id] of DIRECT) {
-    packages[name] = await packageFacts(name, id);
+/** Registries are asked for so many packages at a time. */
+const AT_A_TIME = 6;
+
+/**
+ * Measures and asks for everything.
+ *
+ * @param known what need not be measured again, such as on a machine that does other work
+ */
+export async function gatherFacts(
+  known: Facts["imports"] = {},
+): Promise<Facts> {
+  const { npmCache } = JSON.parse(await run("deno", ["info", "--json"], root));
+  const caches: string[] = [];
+  for await (const { name } of Deno.readDir(npmCache)) {
+    caches.push(join(npmCache, name));
   }
+  const found = new Map<string, PackageFacts>();
+  await forEachConcurrent([...DIRECT], AT_A_TIME, async ([name, id]) => {
+    found.set(name, await packageFacts(name, id, caches));
+  });
+  const packages = Object.fromEntries(
+    [...DIRECT.keys()].flatMap((name) => {
+      const facts = found.get(name);
+      return facts ? [[name, facts]] : [];
+    }),
+  );
   const imports: Record<string, ImportFacts> = {};
   for (const { name, file, modules } of await importGraphs()) {
-    imports[name] = { ...await measure(file), modules };
+    const { ms, megabytes } = known[name] ?? await measure(file);
+    imports[name] = { ms, megabytes, modules };
   }
   return { packages, imports };
 }
 
-async function packageFacts(name: string, id: string): Promise<PackageFacts> {
+async function packageFacts(
+  name: string,
+  id: string,
+  caches: readonly string[],
+): Promise<PackageFacts> {
   const tree = treeOf(id);
-  const sizes = await Promise.all([...tree].map(bytesOf));
-  const version = versionOf(id);
-  const view = ["view", "--json", name, "time", "dist-tags.latest"];
-  const { time, "dist-tags.latest": latest } = JSON.parse(
-    await run("npm", view, root),
+  const sizes = await Promise.all(
+    [...tree].map((each) => bytesOf(each, caches)),
   );
-  const deprecated = await run("npm", [
-    "view",
-    `${name}@${version}`,
-    "deprecated",
-  ], root);
+  const version = versionOf(id);
+  const fields = ["time", "dist-tags.latest", "license", "deprecated"];
+  const { time, "dist-tags.latest": latest, license, deprecated } = JSON.parse(
+    await run("npm", ["view", "--json", `${name}@${version}`, ...fields], root),
+  );
   return {
     version,
     bytes: sizes[0] ?? 0,
     brings: tree.size - 1,
     treeBytes: sizes.reduce((sum, size) => sum + size, 0),
+    license: `${license?.type ?? license}`,
     released: `${time[latest]}`.slice(0, "2026-01-31".length),
-    ...(deprecated.trim() !== "" && { deprecated: deprecated.trim() }),
+    ...(deprecated !== undefined && { deprecated: `${deprecated}` }),
   };
 }
 
@@ -115,11 +141,10 @@ function lockedId(wanted: string): string {
 const versionOf = (id: string): string =>
   id.slice(packageName(id).length + 1).split("_", 1)[0] ?? "";
 
-async function bytesOf(id: string): Promise<number> {
-  const { npmCache } = JSON.parse(await run("deno", ["info", "--json"], root));
+async function bytesOf(id: string, caches: readonly string[]): Promise<number> {
   const place = join(packageName(id), versionOf(id));
-  for await (const { name } of Deno.readDir(npmCache)) {
-    const size = await folderBytes(join(npmCache, name, place)).catch(() => 0);
+  for (const cache of caches) {
+    const size = await folderBytes(join(cache, place)).catch(() => 0);
     if (size > 0) return size;
   }
   throw new Error(`${id} is not in the cache; run deno install`);

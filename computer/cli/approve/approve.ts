@@ -11,6 +11,7 @@ import {
   beginPairing,
   type Pairing,
   RefusedError,
+  retryMs,
 } from "../../../shared/approvals/device.ts";
 import {
   type PairingLink,
@@ -110,9 +111,6 @@ function openLink(text: string): PairingLink {
   return link;
 }
 
-/** How soon the Computer is asked again whether the digits were typed. */
-const AGAIN_MS = 2_000;
-
 /** Pairs with a Computer: shows the digits, and waits until they were typed there. */
 async function pair(
   link: PairingLink,
@@ -132,19 +130,21 @@ async function pair(
   print(
     `Type these digits where \`smcp-computer pair\` runs: ${digits}\nThey are for you alone: give them to no other person`,
   );
+  const end = performance.now() + LIMITS.pairMs;
   let problem = "";
-  for (;;) {
+  for (let failures = 0;;) {
     try {
       const pairing = await begun.paired(signal);
       print(`Paired with ${nameText(pairing.name)}`);
       return pairing;
     } catch (error) {
-      if (error instanceof RefusedError) throw new Error(PAIRING_ENDED);
+      const isOver = error instanceof RefusedError || performance.now() > end;
+      if (isOver) throw new Error(PAIRING_ENDED);
       if (reasonOf(error) !== problem) {
         problem = reasonOf(error);
         print(`not connected, tries again: ${problem}`);
       }
-      await sleep(AGAIN_MS, signal); // such as a lost connection: the digits stay
+      await sleep(retryMs(failures++, error), signal); // such as a lost connection: the digits stay
     }
   }
 }

@@ -6,13 +6,13 @@
  *
  * @module
  */
-import { backoff } from "../../../client/wire.ts";
 import {
   type AskedQuestion,
   type News,
   type Pairing,
   poll,
   RefusedError,
+  retryMs,
   type Send,
   sendAnswer,
 } from "../../../shared/approvals/device.ts";
@@ -39,7 +39,8 @@ const MIN_POLL_MS = 500;
 const FRESH_TICK_MS = LIMITS.tickMs / 2;
 /** How often an answer is sent. */
 const SENDS = 3;
-const RETRY = { minDelayMs: 1_000, maxDelayMs: 30_000, jitter: 0.3 };
+/** Who has answered is not kept waiting for longer, but may answer again. */
+const PATIENCE_MS = 5_000;
 
 /** Answers the questions of one Computer. */
 export class Device {
@@ -65,14 +66,14 @@ export class Device {
    */
   async run(signal: AbortSignal): Promise<void> {
     let failure: string | undefined;
-    for (let attempt = 0;;) {
+    for (let failures = 0;;) {
       signal.throwIfAborted();
       try {
         const began = performance.now();
         await this.#poll(failure === undefined ? LIMITS.waitMs : 0);
         if (failure !== undefined) this.#note("connected again");
         failure = undefined;
-        attempt = 0;
+        failures = 0;
         const spare = began + MIN_POLL_MS - performance.now();
         if (spare > 0) await sleep(spare, signal);
       } catch (error) {
@@ -83,7 +84,7 @@ export class Device {
           this.#note(`not connected, tries again: ${reason}`);
         }
         failure = reason;
-        await sleep(backoff(attempt++, Math.random(), RETRY), signal);
+        await sleep(retryMs(failures++, error), signal);
       }
     }
   }
@@ -145,10 +146,11 @@ export class Device {
         const isNo = option === "no" || option === "mute";
         const reason = isNo ? await this.#person.askReason(signal) : "";
         if (signal.aborted) return;
-        const isDone = await this.#answer(asked.hash, {
+        const isDone = await this.#answer({
+          hash: asked.hash,
           option,
           ...(reason !== "" && { reason: reason.slice(0, LIMITS.reason) }),
-        });
+        }, signal);
         if (isDone) return;
       }
     } catch (error) {
@@ -158,9 +160,10 @@ export class Device {
 
   /** Sends an answer; returns false where it was not delivered. */
   async #answer(
-    hash: string,
-    answer: Pick<Parameters<typeof sendAnswer>[2], "option" | "reason">,
+    answer: Omit<Parameters<typeof sendAnswer>[2], "tick">,
+    signal: AbortSignal,
   ): Promise<boolean> {
+    const { hash } = answer;
     this.#answered.add(hash);
     let failure = "";
     for (let sent = 0; sent < SENDS; sent++) {
@@ -169,9 +172,8 @@ export class Device {
         if (sent > 0 || !isFresh) await this.#poll(0);
         const tick = this.#tick;
         const said = await sendAnswer(this.#pairing, this.#send, {
-          hash,
-          tick,
           ...answer,
+          tick,
         });
         failure = said;
         if (said === "stale") continue;
@@ -179,6 +181,9 @@ export class Device {
         return true;
       } catch (error) {
         failure = reasonOf(error);
+        const ms = retryMs(sent, error);
+        if (ms > PATIENCE_MS || signal.aborted) break;
+        if (sent + 1 < SENDS) await sleep(ms, signal);
       }
     }
     this.#answered.delete(hash);

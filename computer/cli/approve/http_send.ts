@@ -3,7 +3,7 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { type HttpRoute, httpRoute } from "../../../cli/server_flags.ts";
 import { type Bytes, toBase64url } from "../../../shared/approvals/bytes.ts";
-import type { Send } from "../../../shared/approvals/device.ts";
+import { NotPassedError, type Send } from "../../../shared/approvals/device.ts";
 import { LIMITS } from "../../../shared/approvals/question.ts";
 import { withTimeout } from "../../../shared/async.ts";
 import { joined } from "../../../shared/bytes.ts";
@@ -88,10 +88,11 @@ async function post(
   request(address, options, answered.resolve).on("error", fail)
     .end(Buffer.from(message));
   const response = await answered.promise;
-  const { statusCode } = response; // redirects are not followed
+  const { statusCode = 0, headers } = response; // redirects are not followed
   if (statusCode === 200) return await readBody(response);
   response.destroy();
-  throw new Error(WHY[`${statusCode}`] ?? `the Server answered ${statusCode}`);
+  const why = WHY[`${statusCode}`] ?? `the Server answered ${statusCode}`;
+  throw new NotPassedError(statusCode, headers["retry-after"], why);
 }
 
 const WHY: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { isExposed } from "../../../cli/env_file.ts";
+import { whyNotOwn } from "../../../cli/env_file.ts";
 import { fromBase64url, toBase64url } from "../../../shared/approvals/bytes.ts";
 import type { Pairing } from "../../../shared/approvals/device.ts";
 import {
@@ -102,15 +102,14 @@ export class KeptPairings {
   }
 
   async #read(): Promise<Kept[]> {
+    const why = whyNotOwn(this.#file);
+    if (why !== undefined) throw new Error(why);
     let text: string;
     try {
       text = await fs.readFile(this.#file, "utf8");
     } catch (error) {
       if (Object(error).code === "ENOENT") return [];
       throw error;
-    }
-    if (isExposed(this.#file)) {
-      throw new Error("others can read it; run chmod 600, and pair again");
     }
     const parsed = content.safeParse(JSON.parse(text));
     if (parsed.success) return parsed.data.computers;

@@ -73,14 +73,16 @@ export class ControlledComputer implements ControlTarget {
     });
   }
 
-  removePermission(which: string): Promise<ListedPermission> {
-    const { permissions } = this.#parts.computer;
+  async removePermission(which: string): Promise<ListedPermission> {
+    const { computer: { permissions }, devices } = this.#parts;
     const found = pick(permissions.list(), which, ({ id }) => [id], {
       none: "permission",
       list: ({ id }) => id,
     });
     permissions.remove(found.id);
-    return Promise.resolve(toListed(found));
+    // It is written already; here a failure is the answer, since it would be back with the next start.
+    await devices.permissions.write(permissions.list());
+    return toListed(found);
   }
 
   async pair(page: string | undefined, talk: PairingTalk): Promise<PairingEnd> {

@@ -8,13 +8,13 @@ import { createInterface, type Interface } from "node:readline";
 import { print, printStyled } from "../../../cli/print.ts";
 import { StoppedError } from "../../../cli/run.ts";
 import { firstSignal } from "../../../cli/signals.ts";
+import { typedDigits } from "../../../shared/approvals/pairing.ts";
 import type { RunningComputer } from "../../control/client.ts";
 import type { PairingEnd, PairingEvent } from "../../control/messages.ts";
 import {
   linkLines,
   openedLine,
   pairedLine,
-  toDigits,
   wrongLine,
 } from "./pairing_text.ts";
 import { qrCode } from "./qr.ts";
@@ -138,7 +138,7 @@ class Dialog {
 
   #typed(line: string): void {
     if (!this.#isOpened) return;
-    const digits = toDigits(line);
+    const digits = typedDigits(line);
     if (digits !== undefined) return this.#computer.sendDigits(digits);
     print("six digits are expected; this was no try");
     this.#ask();

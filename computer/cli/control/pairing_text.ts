@@ -30,9 +30,3 @@ export const pairedLine = (label: string, computer: string): string =>
   `paired: ${quoted(label)} can answer for ${
     quoted(computer)
   }; smcp-computer devices lists all, and removes them`;
-
-/** Reads six digits, also with spaces; undefined for anything else. */
-export function toDigits(text: string): string | undefined {
-  const digits = text.replaceAll(/[\s-]/g, "");
-  return /^\d{6}$/.test(digits) ? digits : undefined;
-}

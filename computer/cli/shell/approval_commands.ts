@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import process from "node:process";
+import { typedDigits } from "../../../shared/approvals/pairing.ts";
 import { onAbort } from "../../../shared/async.ts";
 import { plain } from "../../../cli/terminal_text.ts";
 import { quoted } from "../../../shared/shown_text.ts";
@@ -9,7 +10,6 @@ import {
   linkLines,
   openedLine,
   pairedLine,
-  toDigits,
   wrongLine,
 } from "../control/pairing_text.ts";
 import { qrCode } from "../control/qr.ts";
@@ -107,7 +107,7 @@ class ShellPairing {
         description: `Digits that ${label} shows`,
       }, this.#signal);
       if (typed === undefined) return undefined;
-      const digits = toDigits(String(typed));
+      const digits = typedDigits(String(typed));
       if (digits !== undefined) return digits;
       this.#context.note("six digits are expected; this was no try");
     }

@@ -83,7 +83,7 @@ consoleTest(
 );
 
 consoleTest(
-  "a pairing that ends at the Computer ends in the page: with its refusal, or without a connection after five minutes",
+  "a pairing that ends at the Computer ends in the page, which gets its refusal",
   async () => {
     await using approving = await startApproving();
     await using tab = await approving.open();
@@ -99,14 +99,8 @@ consoleTest(
     const wrong = digits.startsWith("0") ? "111111" : "000000";
     for (let i = 0; i < 3; i++) await pairing.type(wrong);
     await page.getByText("its pairing has ended").waitFor();
-    await page.getByRole("button", { name: "Back" }).click();
-
-    await page.clock.setFixedTime(Date.now());
-    await begin();
-    approving.relay.lie = () => Promise.resolve(undefined);
-    await page.getByText("Not connected, trying again").waitFor();
-    await page.clock.setFixedTime(Date.now() + 300_001);
-    await page.getByText("Cannot pair").waitFor();
+    // A later request gets it, too.
+    assertEquals(approving.approvals.verifiers.length, 1);
   },
 );
 

@@ -221,26 +221,99 @@ Deno.test("a Server that shuts down ends polls at once, and says when to try aga
   await closed;
 });
 
-Deno.test("an address with many wrong tokens gets 429, without a look at the token", async () => {
+Deno.test("an address with many wrong tokens gets 429", async () => {
+  await using server = await start();
+  const other = await newDevice();
+  assertEquals([...new Set(await wrongTokens(server.url, 60))], [404]);
+  const last = await answerOf(await postDevice(server.url, other.token, ""));
+  if (last.status === 404) return; // the minute may turn once
+  assertEquals([last.status, last.headers["retry-after"]], [429, "60"]);
+});
+
+Deno.test("whoever sends wrong tokens locks no phone out that is behind the same address", async () => {
   await using server = await start();
   const phone = await newDevice();
-  const other = await newDevice();
-  await using computer = await RelayedComputer.join(server.url, [phone]);
-  const statuses: number[] = [];
-  for (let i = 0; i < 61; i++) {
-    statuses.push(
-      (await answerOf(await postDevice(server.url, other.token, "")))
-        .status,
-    );
-  }
-  assertEquals([...new Set(statuses.slice(0, 60))], [404]);
-  // The minute may turn once.
-  const last = await answerOf(await postDevice(server.url, phone.token, ""));
-  if (last.status === 429) {
-    assertEquals(last.headers["retry-after"], "60");
-    assertEquals(computer.asked, []);
-  } else assertEquals(last.status, 200);
+  const tablet = await newDevice("tablet");
+  await using computer = await RelayedComputer.join(server.url, [
+    phone,
+    tablet,
+  ]);
+  const status = async (token: string) =>
+    (await answerOf(await postDevice(server.url, token, "a"))).status;
+  assertEquals(await status(phone.token), 200);
+  await wrongTokens(server.url, 90);
+  assertEquals(await status(phone.token), 200);
+  // Nor do phones whose Computer is out for a while.
+  await computer.update([phone]);
+  assertEquals(await status(phone.token), 200);
+  await computer.update([]);
+  assertEquals(await status(phone.token), 404);
+  await computer.update([phone]);
+  assertEquals(await status(phone.token), 200);
 });
+
+Deno.test("a device whose Computer is out has tries of its own: it locks itself out alone", async () => {
+  await using server = await start();
+  const lost = await newDevice("lost");
+  const phone = await newDevice();
+  await using computer = await RelayedComputer.join(server.url, [lost, phone]);
+  const status = async (token: string) =>
+    (await answerOf(await postDevice(server.url, token, "a"))).status;
+  assertEquals(await status(lost.token), 200);
+  await computer.update([phone]);
+  const statuses: number[] = [];
+  for (let i = 0; i < 130; i++) statuses.push(await status(lost.token));
+  assertEquals([...new Set(statuses)].toSorted(), [404, 429]);
+  assertEquals(await status(phone.token), 200);
+});
+
+Deno.test("phones that wait behind one address are no wrong tokens, however many", async () => {
+  await using server = await start();
+  const offices = Array.from({ length: 5 }, (_, i) => `office-${i}`);
+  const devices = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => newDevice(`phone-${i}`)),
+  );
+  const end = new AbortController();
+  const computers: RelayedComputer[] = [];
+  const waiting: Promise<unknown>[] = [];
+  for (const office of offices) {
+    const own = { office, name: "laptop" };
+    const computer = await RelayedComputer.join(server.url, devices, own);
+    computers.push(computer);
+    const path = `/approve/v1/${office}/laptop`;
+    for (const { token } of devices) {
+      const first = await postDevice(server.url, token, "a", { path });
+      assertEquals(first.status, 200);
+      await first.body?.cancel();
+      for (let i = 0; i < 2; i++) {
+        const init = { path, signal: end.signal };
+        waiting.push(
+          postDevice(server.url, token, "wait", init).catch(() => {}),
+        );
+      }
+    }
+    await computer.got(24);
+  }
+  const late = await newDevice("late");
+  await using _ = await RelayedComputer.join(server.url, [late]);
+  const { status } = await answerOf(
+    await postDevice(server.url, late.token, "a"),
+  );
+  end.abort();
+  await Promise.all(waiting);
+  for (const each of computers) await each[Symbol.asyncDispose]();
+  assertEquals(status, 200);
+});
+
+/** Sends a number of wrong tokens; returns the statuses. */
+async function wrongTokens(url: string, count: number): Promise<number[]> {
+  const { token } = await newDevice();
+  const statuses: number[] = [];
+  for (let i = 0; i < count; i++) {
+    statuses.push((await answerOf(await postDevice(url, token, ""))).status);
+  }
+  return statuses;
+}
 
 Deno.test("the log has who asked, at most once a minute, and refusals; never a token, a verifier or a body", async () => {
   await using server = await start();

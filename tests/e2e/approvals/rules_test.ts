@@ -3,6 +3,7 @@ import type {
   Confirm,
   ConfirmAnswer,
   ConfirmRequest,
+  Rule,
 } from "../../../computer/mod.ts";
 import { parseComputerConfig } from "../../../computer/config/parse_config.ts";
 import { startComputer } from "../../support/computer/computer.ts";
@@ -75,6 +76,30 @@ Deno.test("rules allow, ask and deny calls of an Agent; a denied one is answered
     "servers.files.tool_meta.pid.auto_apply",
     "default",
   ]);
+});
+
+Deno.test("rules change by configure() alone, also where a program changes its own list", async () => {
+  const servers = { files: files(["echo"]) };
+  const given: Rule[] = [{ then: "deny", tool: "echo" }];
+  await using pc = await startComputer(servers, { rules: given });
+  const isDenied = async () =>
+    (await pc.call("echo", { text: "a" })).meta.error_code === 4005;
+  const allow: Rule = { then: "allow", any: true };
+  given.unshift(allow);
+  Object.assign(given[1] ?? {}, allow);
+  assertEquals([await isDenied(), pc.computer.rules[0]?.then], [true, "deny"]);
+
+  const rules: Rule[] = [allow];
+  const config = { ...parseComputerConfig({ servers }), rules };
+  await pc.computer.configure(config);
+  assertEquals(await isDenied(), false);
+  rules.unshift({ then: "deny" });
+  assertEquals([await isDenied(), pc.computer.rules[0]?.then], [
+    false,
+    "allow",
+  ]);
+  await pc.computer.configure(config);
+  assertEquals([await isDenied(), pc.computer.rules[0]?.then], [true, "deny"]);
 });
 
 Deno.test("a yes for an hour is listed by the Computer, and holds until it is removed", async () => {

@@ -55,21 +55,22 @@ export const attack = (
 ): Attack => ({
   name,
   run: async (module) => {
-    await using side = await Side.open(module);
-    await run(side, await side.pair());
+    const { side, phone } = await Side.withPhone(module);
+    await using _ = side;
+    await run(side, phone);
   },
 });
 
 /** Lets all settle that waits for its turn alone. */
 export const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-/** Settles as a promise does that waits for its turn alone; as undefined, where it waits for more. */
+/** Settles as a promise does, or with undefined once all that waits for its turn alone has settled. */
 export async function soon<T>(promise: Promise<T>): Promise<T | undefined> {
-  const turn = settled();
+  const turn = settled().then(() => undefined);
   try {
-    return await Promise.race([promise, turn.then(() => undefined)]);
+    return await Promise.race([promise, turn]);
   } finally {
-    await turn; // its timer is over
+    await turn; // its timer would outlast the test
   }
 }
 

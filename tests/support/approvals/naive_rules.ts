@@ -79,7 +79,7 @@ function condition(kind: string, value: unknown, wanted: unknown): Truth {
   }
 }
 
-/** Of the paths of the tests alone: they have no odd characters. */
+/** Of the paths of the tests alone. */
 function under(value: unknown, folder: string): Truth {
   if (typeof value !== "string") return "unknown";
   const own = resolved(value);
@@ -91,8 +91,12 @@ function under(value: unknown, folder: string): Truth {
   const isWindows = (path: string) => /^[a-z]:/.test(path);
   if (isWindows(own) !== isWindows(base)) return "unknown";
   if (isOf(own, base)) return "yes";
-  return isOf(own.toLowerCase(), base.toLowerCase()) ? "unknown" : "no";
+  return isOf(alike(own), alike(base)) ? "unknown" : "no";
 }
+
+/** Letters of one kind, composed, without the character of no width. */
+const alike = (path: string): string =>
+  path.replaceAll("\u200b", "").normalize("NFKC").toLowerCase();
 
 function resolved(path: string): string | undefined {
   let text = path;

@@ -1,6 +1,7 @@
 /** Offices without sockets whose Computers have devices, and what devices send there. */
 import { assertEquals } from "@std/assert";
 import { ComputerDevices } from "../../../server/approvals/computer_devices.ts";
+import { KnownTokens } from "../../../server/approvals/known_tokens.ts";
 import { hiddenPeer, type Seat } from "../../../server/office/peer.ts";
 import { Payload } from "../../../server/shared/payload.ts";
 import {
@@ -27,9 +28,10 @@ export interface Sent {
 
 /** Offices with approvals, and a Computer in one. */
 export function deviceOffice(devices = [PHONE, TABLET], host?: string) {
+  const known = new KnownTokens();
   const plain = plainOffices({
     devicesOf: (parts) => (computer) =>
-      new ComputerDevices(computer, parts, host),
+      new ComputerDevices(computer, parts, { host, known }),
   });
   const agent = plain.join("agent", "planner");
   const computer = plain.connect();

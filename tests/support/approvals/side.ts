@@ -4,6 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Bytes } from "../../../shared/approvals/bytes.ts";
 import {
@@ -18,7 +19,7 @@ import {
   readLink,
 } from "../../../shared/approvals/pairing.ts";
 import type { OptionId } from "../../../shared/approvals/question.ts";
-import type { Approvals } from "../../../computer/approvals/approvals.ts";
+import * as approvals from "../../../computer/approvals/approvals.ts";
 import {
   type Confirmed,
   type ConfirmRequest,
@@ -73,7 +74,7 @@ export class AskedCall {
 
 /** The approvals of one Computer. */
 export class Side implements AsyncDisposable {
-  readonly approvals: Approvals;
+  readonly approvals: approvals.Approvals;
   readonly file: string;
   readonly #folder: Scratch;
   readonly #clock: { time: number };
@@ -90,13 +91,18 @@ export class Side implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  /** @param pushHosts push services besides those of browsers */
+  /**
+   * @param pushHosts push services besides those of browsers
+   * @param keys what the file of keys has
+   */
   static async open(
     { Approvals }: ApprovalsModule,
     pushHosts: readonly string[] = [],
+    keys?: string,
   ): Promise<Side> {
     const folder = await scratch();
     const file = join(folder.path, "approvals.json");
+    if (keys !== undefined) await writeFile(file, keys, { mode: 0o600 });
     const clock = { time: 1_000 };
     const name = () => "laptop";
     const now = () => clock.time;
@@ -106,6 +112,17 @@ export class Side implements AsyncDisposable {
       await Approvals.open(file, { name, now, pushHosts }),
       clock,
     );
+  }
+
+  /**
+   * Opens the approvals of a Computer that has started again, with its phone: the same for all tests, since half of
+   * the time of one would go into the pairing.
+   */
+  static async withPhone(
+    module: ApprovalsModule,
+  ): Promise<{ readonly side: Side; readonly phone: Pairing }> {
+    const { keys, phone } = await (paired ??= pairOnce());
+    return { side: await Side.open(module, [], keys), phone };
   }
 
   /** Lets time pass at the Computer. */
@@ -138,6 +155,15 @@ export class Side implements AsyncDisposable {
     await this.approvals.close();
     await this.#folder[Symbol.asyncDispose]();
   }
+}
+
+let paired: ReturnType<typeof pairOnce> | undefined;
+
+/** Pairs a phone, and keeps the file of keys. */
+async function pairOnce() {
+  await using side = await Side.open(approvals);
+  const phone = await side.pair();
+  return { phone, keys: await readFile(side.file, "utf8") };
 }
 
 /** Returns what a phone shows, once it has a number of open questions. */

@@ -2,6 +2,12 @@ import { Buffer } from "node:buffer";
 import { ClusterOffices } from "../../../server/cluster/cluster_offices.ts";
 import type { Directory } from "../../../server/cluster/directory.ts";
 import type { Messenger } from "../../../server/cluster/link.ts";
+import {
+  decodeFrame,
+  encodeHead,
+  Kind,
+} from "../../../server/cluster/tunnel_frames.ts";
+import { PROFILES } from "../../../protocol/profiles.ts";
 import { createSmcpServer } from "../../../server/mod.ts";
 import type { SmcpServerOptions } from "../../../server/options.ts";
 import { newCluster } from "../../../server/shared/cluster.ts";
@@ -18,6 +24,8 @@ export class Bus {
   isConnected = true;
   /** The frames that were sent so far: who sends to whom. */
   readonly sent: string[] = [];
+  /** The nodes whose build is older than approvals. */
+  readonly older = new Set<string>();
 
   /** Starts a server as the node `name`. */
   async serve(name: string, options: SmcpServerOptions = {}) {
@@ -106,11 +114,39 @@ export class Bus {
         if (!this.isConnected || !nodes.has(to)) return "away";
         this.sent.push(`${from} to ${to}`);
         const bytes = Buffer.concat(message);
-        setTimeout(() => nodes.get(to)?.received(from, bytes), 0);
+        const refusal = this.older.has(to) ? refusedByOlder(bytes) : undefined;
+        const taken = this.older.has(from) ? sentByOlder(bytes) : bytes;
+        setTimeout(() => {
+          if (refusal === undefined) nodes.get(to)?.received(from, taken);
+          else if (refusal) nodes.get(from)?.received(to, refusal);
+        }, 0);
         return "sent";
       },
     };
   }
+}
+
+/**
+ * Returns how a node that is older than approvals refuses a frame, or null where it drops it. It takes all others,
+ * as it was found with that build.
+ */
+function refusedByOlder(bytes: Buffer): Buffer | null | undefined {
+  const { kind, stream, text } = decodeFrame(bytes);
+  if (kind === Kind.event && text === "client:device") return null;
+  if (kind !== Kind.open) return undefined;
+  const { protocol } = JSON.parse(text);
+  if (Object.hasOwn(PROFILES, protocol)) return undefined;
+  const refused = `The server of this office is older than ${protocol}`;
+  const refusal = JSON.stringify({ refusal: { refused } });
+  return encodeHead({ kind: Kind.refused, stream, text: refusal });
+}
+
+/** Leaves the devices of a Computer out, of which an older node does not know. */
+function sentByOlder(bytes: Buffer): Buffer {
+  const { kind, stream, text } = decodeFrame(bytes);
+  if (kind !== Kind.open) return bytes;
+  const { devices: _, ...opening } = JSON.parse(text);
+  return encodeHead({ kind, stream, text: JSON.stringify(opening) });
 }
 
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { once } from "node:events";
 import { request } from "node:http";
-import { readLoneCall } from "../../../../mcp/http/quick_message.ts";
+import { readLoneRequest } from "../../../../mcp/http/quick_message.ts";
 import { fixtureHere } from "../../../support/computer/fixture_here.ts";
 import { CLIENTS, isCancelled } from "../../../support/mcp/clients.ts";
 import {
@@ -10,6 +10,7 @@ import {
   type ServedGateway,
   startGateway,
 } from "../../../support/mcp/gateway.ts";
+import { present } from "../../../../shared/checks.ts";
 import { INITIALIZE, message, post } from "../../../support/mcp/post.ts";
 import { hurryTimers } from "../../../support/timers.ts";
 
@@ -172,8 +173,14 @@ const lone = (meta: object = {}, params: object = {}) =>
     _meta: { ...ENVELOPE, ...meta },
   });
 
-/** Calls without a session: what differs in their headers, their body, and whether that is for the quick door. */
-const LONE_CALLS: readonly (readonly [object, string, boolean])[] = [
+const LISTS = { "mcp-method": "tools/list", "mcp-name": undefined };
+
+/** A request for a list of tools without a session. */
+const loneList = (meta: object = {}, params: object = {}) =>
+  message(7, "tools/list", { ...params, _meta: { ...ENVELOPE, ...meta } });
+
+/** Requests without a session: what differs in their headers, their body, and whether that is for the quick door. */
+const LONE_REQUESTS: readonly (readonly [object, string, boolean])[] = [
   [{}, lone(), true],
   [{}, lone({ own: { a: 1 } }), true],
   [{}, lone({ [CAPABILITIES]: { elicitation: {}, roots: {} } }), true],
@@ -196,6 +203,16 @@ const LONE_CALLS: readonly (readonly [object, string, boolean])[] = [
   [{ "mcp-name": "=?base64?cGNfX2VjaG8=?=" }, lone(), false],
   [{ "mcp-method": "tools/list" }, lone(), false],
   [{ "mcp-protocol-version": "2025-11-25" }, lone(), false],
+  [LISTS, loneList(), true],
+  [LISTS, loneList({ own: 1 }), true],
+  [LISTS, loneList({}, { cursor: "1" }), true],
+  [LISTS, loneList({}, { cursor: "x" }), true],
+  [LISTS, loneList({}, { cursor: 1 }), false],
+  [LISTS, loneList({ [CAPABILITIES]: undefined }), false],
+  [LISTS, loneList({ [VERSION]: "2025-11-25" }), false],
+  [LISTS, lone(), false],
+  [{ ...LISTS, "mcp-name": "pc__echo" }, loneList(), false],
+  [{ "mcp-method": "ping", "mcp-name": undefined }, loneList(), false],
   [{ accept: "application/json" }, lone(), true],
   [{ "mcp-name": "pc__city" }, lone({}, { name: "pc__city" }), true],
   [
@@ -215,13 +232,13 @@ const LONE_CALLS: readonly (readonly [object, string, boolean])[] = [
   ],
 ];
 
-Deno.test("every call without a session has the same answer by the quick door and by the app", async () => {
+Deno.test("every request without a session has the same answer by the quick door and by the app", async () => {
   await using served = await startGateway({ servers: fixture() });
   await post(served.url, { body: INITIALIZE }); // its office is open
-  for (const [headers, body, expected] of LONE_CALLS) {
-    const all = { ...LONE, ...headers };
+  for (const [headers, body, expected] of LONE_REQUESTS) {
+    const all = present<Record<string, string>>({ ...LONE, ...headers });
     for (const _ of ["first", "known"]) await bothWays(served, all, body);
-    const isRead = readLoneCall(JSON.parse(body), all) !== undefined;
+    const isRead = readLoneRequest(JSON.parse(body), all) !== undefined;
     assertEquals(isRead, expected, JSON.stringify(headers) + body);
   }
 });
@@ -250,7 +267,7 @@ Deno.test("whatever the envelope of a call is made of, it has the same answer by
     fc.asyncProperty(envelope, async (meta) => {
       const body = lone(meta);
       await bothWays(served, LONE, body);
-      if (readLoneCall(JSON.parse(body), LONE)) quick++;
+      if (readLoneRequest(JSON.parse(body), LONE)) quick++;
     }),
     { numRuns: 200 },
   );

@@ -149,7 +149,7 @@ const CHECKS: readonly Check[] = [
   {
     noticedBy: "threat 23: who opens it first",
     file: PAIRINGS,
-    source: `if (typed.replaceAll(/[\\s-]/g, "") !== candidate.digits) {`,
+    source: `if (typedDigits(typed) !== candidate.digits) {`,
     without: "if (false) {",
   },
   {
@@ -238,7 +238,7 @@ const CHECKS: readonly Check[] = [
   {
     noticedBy: "threat 14: a yes to a call that was",
     file: QUESTIONS,
-    source: `if (reason !== "timeout") {`,
+    source: `if (reason !== "timeout" || question.isTooLarge) {`,
     without: "if (false) {",
   },
   {

@@ -6,6 +6,7 @@ import {
 } from "@std/assert";
 import {
   chmod,
+  chown,
   mkdir,
   readdir,
   readFile,
@@ -72,11 +73,20 @@ Deno.test("a Computer that starts again has its id, devices and permissions", as
   const file = join(folder.path, "state", "keys.json");
   let approvals = await Approvals.open(file, NAME);
   const id = toBase64url(approvals.id);
-  await approvals.permissions.write([PERMISSION]);
+  const narrow: Permission = {
+    ...PERMISSION,
+    given: "hour",
+    operator: "ann",
+    untilMs: 1_800_000_000_000,
+    usesLeft: 19,
+    fixed: { path: "/srv/a", mode: null },
+    open: "content",
+  };
+  await approvals.permissions.write([PERMISSION, narrow]);
   await approvals.close();
   approvals = await Approvals.open(file, NAME);
   assertEquals(toBase64url(approvals.id), id);
-  assertEquals(await approvals.permissions.read(), [PERMISSION]);
+  assertEquals(await approvals.permissions.read(), [PERMISSION, narrow]);
   await approvals.close();
 });
 
@@ -180,7 +190,23 @@ Deno.test("a broken file of keys is an error that names field and fix, and stays
       "permissions.0.untilMs: expected a number",
       withPermission({ untilMs: "1" }),
     ],
+    [
+      "permissions.0.usesLeft: expected a number",
+      withPermission({ usesLeft: null }),
+    ],
+    [
+      "permissions.0.operator: expected a text",
+      withPermission({ operator: 1 }),
+    ],
+    ["permissions.0.open: expected a text", withPermission({ open: {} })],
     ["permissions.0.fixed: expected an object", withPermission({ fixed: [] })],
+    // Without what narrows it, it would allow anything for good.
+    ["permissions.0.fixd: unknown field", withPermission({ fixd: {} })],
+    ["permissions.0.untilMs: is missing", withPermission({ given: "hour" })],
+    [
+      "permissions.0.fixed: is missing",
+      withPermission({ given: "hour", untilMs: 1, usesLeft: 1 }),
+    ],
   ];
   for (const [problem, content] of broken) {
     const text = typeof content === "string"
@@ -210,6 +236,30 @@ Deno.test({
       Error,
       "others can read it; run chmod 600",
     );
+  },
+});
+
+Deno.test({
+  name:
+    "a file of keys that another user has put there, or could replace, is refused",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    await using side = await Side.open(approvals);
+    await side.pair();
+    await side.approvals.close();
+    const open = () => Approvals.open(side.file, NAME);
+    for (const mode of [0o770, 0o703, 0o777, 0o1777]) {
+      await chmod(dirname(side.file), mode);
+      await assertRejects(open, Error, "others can replace it");
+    }
+    await chmod(dirname(side.file), 0o755);
+    await (await open()).close();
+    if (process.getuid?.() !== 0) return;
+    await chown(side.file, 12_345, 12_345);
+    await assertRejects(open, Error, "belongs to another user");
+    await rm(side.file);
+    await chmod(dirname(side.file), 0o777);
+    await assertRejects(open, Error, "others can replace it");
   },
 });
 

@@ -136,6 +136,22 @@ Deno.test("late: at most twenty wait, and the oldest end first", async () => {
   assertEquals(ended.map(({ by }) => by), Array(3).fill("timeout"));
 });
 
+Deno.test("late: a question that is too large to be allowed ends with its call, and its arguments with it", async () => {
+  await using side = await Side.open(approvals);
+  const phone = await side.pair();
+  let late = 0;
+  const expectLate = () => void late++;
+  const large = { content: "x".repeat(LIMITS.questionBytes) };
+  const call = side.ask({ params: large, expectLate });
+  await shownBy(phone, side.send);
+  call.end("timeout");
+  const { questions, ended } = await poll(phone, side.send);
+  assertEquals([questions, ended.map(({ by }) => by)], [[], ["timeout"]]);
+  assertEquals(late, 0, "no repetition is advised");
+  side.ask({ expectLate });
+  assertEquals(late, 1);
+});
+
 Deno.test("ended: a device learns for ten minutes how a question ended, then it is unknown", async () => {
   await using side = await Side.open(approvals);
   const phone = await side.pair();

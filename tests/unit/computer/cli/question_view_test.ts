@@ -94,7 +94,7 @@ Deno.test("a call that writes a file shows what it changes there line by line, i
     linesOf({ params, diff: { of: "content", before } }).slice(3, -1),
     [
       "  content: what it changes in the file",
-      "    ┊   … 2 lines stay as they are",
+      "    ┊   … 2 unchanged lines",
       '    ┊   "c"',
       '    ┊   "d"',
       '    ┊   "e"',

@@ -1,5 +1,5 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import { readdir, stat, utimes, writeFile } from "node:fs/promises";
+import { assertEquals } from "@std/assert";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
   afterRefusal,
@@ -7,7 +7,6 @@ import {
   type SavedAuthorization,
   TokenStore,
 } from "../../../../computer/host/oauth/token_store.ts";
-import { type LockTimes, withFileLock } from "../../../../shared/file_lock.ts";
 import { scratch } from "../../../support/scratch.ts";
 
 const { signal } = new AbortController();
@@ -101,68 +100,4 @@ Deno.test("each client of a configuration has its own file", async () => {
     await store.change((_, write) => write(authorization("any")), signal);
   }
   assertEquals((await readdir(folder.path)).length, 3);
-});
-
-/** Times with which a test does not wait. */
-const QUICK: LockTimes = {
-  touchMs: 5,
-  lookMs: 1,
-  staleLooks: 40,
-  waitMs: 60_000,
-};
-
-Deno.test("a lock that a process left behind is removed, by one of many that wait", async () => {
-  await using folder = await scratch();
-  const lock = join(folder.path, "lock");
-  await writeFile(lock, "of a process that was killed");
-  // The clock of the disk may be ahead.
-  const later = new Date(Date.now() + 3_600_000);
-  await utimes(lock, later, later);
-  let running = 0;
-  let most = 0;
-  const work = async () => {
-    most = Math.max(most, ++running);
-    await readdir(folder.path);
-    running--;
-  };
-  await Promise.all(
-    Array.from({ length: 8 }, () => withFileLock(lock, work, signal, QUICK)),
-  );
-  assertEquals(most, 1);
-  assertEquals(await readdir(folder.path), []);
-});
-
-Deno.test("a lock whose holder lives is waited for, but not for ever", async () => {
-  await using folder = await scratch();
-  const lock = join(folder.path, "lock");
-  const end = Promise.withResolvers<void>();
-  const held = Promise.withResolvers<void>();
-  const holder = withFileLock(
-    lock,
-    () => {
-      held.resolve();
-      return end.promise;
-    },
-    signal,
-    QUICK,
-  );
-  await held.promise;
-  const error = await assertRejects(
-    () =>
-      withFileLock(lock, () => Promise.resolve(), signal, {
-        ...QUICK,
-        staleLooks: 60_000,
-        waitMs: 20,
-      }),
-    Error,
-    "another process has held",
-  );
-  assert(error.message.includes(lock), "names what to remove");
-  const stop = new AbortController();
-  const waiting = withFileLock(lock, () => Promise.resolve(), stop.signal);
-  stop.abort(new Error("closed"));
-  await assertRejects(() => waiting, Error, "closed");
-  end.resolve();
-  await holder;
-  assertEquals(await readdir(folder.path), []);
 });

@@ -112,6 +112,10 @@ Deno.test("each mistake in a rule is an error that names its path, the problem a
       { then: "ask", file: { path: "p", contents: "c", under: "/srv" } },
       'rules.0.file.contents: unknown field; did you mean "content"?',
     ],
+    [
+      { then: "ask", file: { path: "p", content: "p", under: "/srv" } },
+      'rules.0.file.content: it is the argument of "path", too: "for an hour" would allow any file',
+    ],
   ];
   rows.push(
     [
@@ -136,7 +140,21 @@ Deno.test("each mistake in a rule is an error that names its path, the problem a
       under,
     );
   }
-  for (const host of ["", "https://a", "a/b", "a:80", "bücher.de", "a..b"]) {
+  for (
+    const host of [
+      "",
+      "https://a",
+      "a/b",
+      "a:80",
+      "bücher.de",
+      "a..b",
+      // No URL has these as it is read.
+      "2130706433",
+      "010.0.0.1",
+      "[0:0:0:0:0:0:0:1]",
+      "[12345::]",
+    ]
+  ) {
     const problem = problemOf({ then: "ask", when: { url: { host } } });
     assertEquals(
       problem.startsWith("rules.0.when.url.host: expected a host"),

@@ -215,6 +215,29 @@ Deno.test("permissions are written to a store after each change, and read before
   assert(await broken.runs(), "it holds in memory");
 });
 
+Deno.test("a permission for an hour that is read ends within an hour, whatever the clock was when it was given", async () => {
+  let stored: readonly Permission[] = [];
+  const store = {
+    read: () => stored,
+    write: (all: readonly Permission[]) => {
+      stored = all;
+    },
+  };
+  assert(await allowing("hour", { store }).runs());
+  await Promise.resolve();
+  const [given] = stored;
+  assert(given?.untilMs !== undefined);
+  // As of a machine whose clock went back by a day before the Computer was started again.
+  stored = [{ ...given, untilMs: given.untilMs + 86_400_000 }];
+  const { decisions, runs } = allowing("hour", {
+    store,
+    confirm: () => "no",
+  });
+  assert(await runs());
+  decisions.now += 3_600_000;
+  assert(!await runs());
+});
+
 Deno.test("a program that a registry may replace is named", () => {
   const rows: [command: string, args: string[], named: string | undefined][] = [
     ["npx", ["-y", "files"], "npx files"],
@@ -251,4 +274,19 @@ Deno.test("threat 14: SteadyClock goes on while either clock does, as in sleep, 
     monotonic = nextMonotonic;
     assertEquals(clock.now(), now);
   }
+});
+
+Deno.test("threat 5: SteadyClock is not the faster for being read often, so that an Agent that floods is mute as long as others", () => {
+  let passed = 0;
+  const clock = new SteadyClock(
+    () => 1_000 + Math.floor(passed), // whole milliseconds, as Date.now()
+    () => passed,
+  );
+  const began = clock.now();
+  while (passed < 10_000) {
+    passed += 0.1;
+    clock.now();
+  }
+  const counted = clock.now() - began;
+  assert(counted >= 9_999 && counted <= 10_200, String(counted));
 });

@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { assertEquals } from "@std/assert";
+import {
+  type Conditions,
+  globOf,
+} from "../../../../computer/rules/conditions.ts";
 import { strayNames } from "../../../../computer/rules/explain.ts";
-import { matchesGlob } from "../../../../computer/rules/conditions.ts";
 import {
   firstMatch,
   type Rule,
@@ -38,7 +41,20 @@ const values = fc.constantFrom<unknown>(
   true,
   ["x"],
   { x: 1 },
+  { x: 0 },
+  { x: -0 },
+  { y: 0 },
+  { 0: "x" },
+  [0],
+  [-0],
+  {},
+  [],
   "/srv/notes/a",
+  "/srv/caf\u00e9/a",
+  "/srv/cafe\u0301",
+  "/srv/CAF\u00c9",
+  "/srv/ca\u200bf\u00e9",
+  "/srv/caf",
   "/srv/notes-old/a",
   "/srv/notes/../b",
   "/srv/notes",
@@ -54,7 +70,14 @@ const values = fc.constantFrom<unknown>(
 const conditions = fc.oneof(
   fc.record({ equals: values }),
   fc.record({ in: fc.array(values, { minLength: 1, maxLength: 3 }) }),
-  fc.record({ under: fc.constantFrom("/srv/notes", "C:\\srv\\notes", "/") }),
+  fc.record({
+    under: fc.constantFrom(
+      "/srv/notes",
+      "C:\\srv\\notes",
+      "/srv/caf\u00e9",
+      "/",
+    ),
+  }),
   fc.record({ host: fc.constantFrom("example.com", "*.example.com", "*") }),
   fc.record({ min: fc.integer({ min: -1, max: 6 }) }),
   fc.record({ max: fc.integer({ min: -1, max: 6 }), min: fc.constant(0) }),
@@ -107,11 +130,11 @@ Deno.test("a glob matches as a regular expression does, in a time that does not 
   const text = fc.string({ unit: fc.constantFrom("a", "b", "*", ".") });
   fc.assert(
     fc.property(text, text, (glob, text) => {
-      assertEquals(matchesGlob(glob, text), naiveGlob(glob, text));
+      assertEquals(globOf(glob)(text), naiveGlob(glob, text));
     }),
     { numRuns: 5_000 },
   );
-  assertEquals(matchesGlob("*a".repeat(100), "b".repeat(10_000)), false);
+  assertEquals(globOf("*a".repeat(100))("b".repeat(10_000)), false);
 });
 
 Deno.test("threat 7: an optional argument that a rule does not name is not let past an allow", () => {
@@ -128,6 +151,30 @@ Deno.test("threat 7: an optional argument that a rule does not name is not let p
   );
   const deny: Rule = { ...allow, then: "deny" };
   assertEquals(matches(deny, { path: "/srv/a", mode: "x" }), true);
+});
+
+Deno.test("values are equal as JSON: -0 is 0 at any depth, the order of keys does not matter, and a list is no object", () => {
+  const rows: [value: unknown, wanted: unknown, isEqual: boolean][] = [
+    [-0, 0, true],
+    [{ x: [-0] }, { x: [0] }, true],
+    [{ x: 1, y: 2 }, { y: 2, x: 1 }, true],
+    [{ x: 1 }, { x: 1, y: 2 }, false],
+    [{ x: 1, y: 2 }, { x: 1 }, false],
+    [{ toString: 1 }, { x: 1 }, false],
+    [["x"], { 0: "x" }, false],
+    [[], {}, false],
+    [null, {}, false],
+    [1, "1", false],
+  ];
+  for (const [value, wanted, isEqual] of rows) {
+    for (const then of ["allow", "deny"] as const) {
+      for (const condition of [{ equals: wanted }, { in: [9, wanted] }]) {
+        const rule = { then, when: { value: condition } };
+        const text = JSON.stringify([value, condition]);
+        assertEquals(matches(rule, { value }), isEqual, text);
+      }
+    }
+  }
 });
 
 Deno.test("paths: what a text hides is not allowed, and is denied", () => {
@@ -232,9 +279,64 @@ Deno.test("hosts: what programs read in different ways is not allowed, and is de
     ["ftp://a.example.com/", [false, true]],
     ["a.example.com", [false, true]],
     [7, [false, true]],
+    // Hosts that programs write and read in other ways: escapes, other letters, ports without end.
+    ["https://%61.example.com/", [false, true]],
+    ["https://a.example.com%2eevil.net/", [false, true]],
+    ["https://a\u3002example.com/", [false, true]],
+    ["https://\uff41.example.com/", [false, true]],
+    ["https://stra\u00dfe.example.com/", [false, true]],
+    ["https://a.\u00adexample.com/", [false, true]],
+    ["https://a.example.com:/", [true, true]],
+    ["https://a.example.com:80:80/", [false, true]],
   ];
   for (const [url, judged] of rows) {
     assertEquals(judge(url), judged, JSON.stringify(url));
+  }
+  const judgeAddress = (host: string, url: string): [boolean, boolean] => [
+    matches({ then: "allow", when: { url: { host } } }, { url }),
+    matches({ then: "deny", when: { url: { host } } }, { url }),
+  ];
+  for (
+    const [url, judged] of [
+      ["http://127.0.0.1:8080/", [true, true]],
+      ["http://2130706433/", [false, true]],
+      ["http://0x7f.1/", [false, true]],
+      ["http://0177.0.0.1/", [false, true]],
+      ["http://127.1/", [false, true]],
+      ["http://\u2460\u2461\u2466.0.0.1/", [false, true]],
+      ["http://127.0.0.2/", [false, false]],
+    ] as [string, [boolean, boolean]][]
+  ) assertEquals(judgeAddress("127.0.0.1", url), judged, url);
+  for (
+    const [url, judged] of [
+      ["http://[::1]:8080/", [true, true]],
+      ["http://[0:0:0:0:0:0:0:1]/", [false, true]],
+      ["http://[::2]/", [false, false]],
+    ] as [string, [boolean, boolean]][]
+  ) assertEquals(judgeAddress("[::1]", url), judged, url);
+});
+
+Deno.test("numbers are judged as the MCP server gets them: 1e400 is null there, and -0 is 0", () => {
+  const judge = (condition: Conditions, text: string): [boolean, boolean] => {
+    const n: unknown = JSON.parse(text);
+    const when = { n: condition };
+    return [
+      matches({ then: "allow", when }, { n }),
+      matches({ then: "deny", when }, { n }),
+    ];
+  };
+  const rows: [condition: Conditions, text: string, [boolean, boolean]][] = [
+    [{ min: 1 }, "1e400", [false, true]],
+    [{ max: 1 }, "-1e400", [false, true]],
+    [{ equals: null }, "1e400", [true, true]],
+    [{ equals: [0, 10] }, "[-0, 10]", [true, true]],
+    [{ in: [{ from: 0 }] }, '{"from": -0}', [true, true]],
+    [{ equals: [null] }, "[1e400]", [true, true]],
+    [{ equals: { a: 1, b: 2 } }, '{"b": 2, "a": 1}', [true, true]],
+    [{ equals: [1, 2] }, "[2, 1]", [false, false]],
+  ];
+  for (const [condition, text, judged] of rows) {
+    assertEquals(judge(condition, text), judged, text);
   }
 });
 

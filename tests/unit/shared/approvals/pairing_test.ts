@@ -28,6 +28,7 @@ import {
   type PairingLink,
   readLink,
   rendezvousToken,
+  typedDigits,
 } from "../../../../shared/approvals/pairing.ts";
 import {
   pairWith,
@@ -118,6 +119,20 @@ Deno.test("pairingDigits() are six, and other ones for each nonce, secret, Compu
   ]);
   // Two of a million digits are rarely equal; three never.
   assert(others.some((each) => each !== digits));
+});
+
+Deno.test("typedDigits() are six, also with the spaces and hyphens that people type", () => {
+  const rows: [typed: string, digits: string | undefined][] = [
+    ["123456", "123456"],
+    [" 123 456\n", "123456"],
+    ["12-34-56", "123456"],
+    ["12345", undefined],
+    ["1234567", undefined],
+    ["12345x", undefined],
+    ["\u0661\u0662\u0663\u0664\u0665\u0666", undefined],
+    ["", undefined],
+  ];
+  for (const [typed, digits] of rows) assertEquals(typedDigits(typed), digits);
 });
 
 Deno.test("threat 20: a device pairs with the Computer of its link alone, whatever the Server answers", async () => {
