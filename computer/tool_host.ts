@@ -184,6 +184,7 @@ export class ToolHost implements AsyncDisposable {
     const { hosting: { host }, watch, skills, calls, lists } = this.#parts;
     const problems = [
       ...host.problems,
+      ...calls.confirmations.problems(host.views),
       ...watch.clashes,
       ...skills.problems,
       ...lists.problems,

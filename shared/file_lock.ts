@@ -36,12 +36,14 @@ const TIMES: LockTimes = {
  * Runs work while nothing else holds the lock, in this process or another one.
  *
  * @param path of the lock, in a directory that exists
+ * @param work gets what looks whether the lock is held still: a process that was stopped for long may have
+ * lost it
  * @param signal stops waiting; default: only the end of the longest wait does
  * @throws what `work` throws; an error when the lock cannot be had in time
  */
 export async function withFileLock<T>(
   path: string,
-  work: () => Promise<T>,
+  work: (isHeld: () => Promise<boolean>) => Promise<T>,
   signal: AbortSignal = new AbortController().signal,
   times: LockTimes = TIMES,
 ): Promise<T> {
@@ -53,13 +55,14 @@ export async function withFileLock<T>(
     const now = new Date();
     touched = fs.utimes(path, now, now).catch(() => {});
   }, times.touchMs);
+  const isHeld = async () =>
+    await fs.readFile(path, "utf8").catch(() => undefined) === text;
   try {
-    return await work();
+    return await work(isHeld);
   } finally {
     clearInterval(timer);
     await touched;
-    const holder = await fs.readFile(path, "utf8").catch(() => undefined);
-    if (holder === text) await fs.rm(path, { force: true });
+    if (await isHeld()) await fs.rm(path, { force: true });
   }
 }
 

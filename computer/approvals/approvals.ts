@@ -56,6 +56,9 @@ export interface ApprovalsOptions {
   readonly now?: Now;
 }
 
+/** The most messages that wait at a time: a Server passes on 16, and a lying one could repeat a poll without end. */
+const MOST_PENDING = 32;
+
 /** The devices that may answer questions of one Computer. */
 export class Approvals {
   readonly #file: KeyFile;
@@ -66,6 +69,7 @@ export class Approvals {
   readonly #changes = new Changes();
   readonly #questions: Questions;
   readonly #listeners = new Set<() => void>();
+  #pending = 0;
   #isClosed = false;
 
   private constructor(
@@ -129,7 +133,9 @@ export class Approvals {
     try {
       if (this.#isClosed) throw new Error("The Computer is closed");
       if (message.length > LIMITS.requestBytes) throw new Error("Too large");
-      return await this.#answer(message);
+      if (this.#pending >= MOST_PENDING) throw new Error("Too many at a time");
+      this.#pending++;
+      return await this.#answer(message).finally(() => this.#pending--);
     } catch (error) {
       log.info("A message of a device was refused: {reason}", {
         reason: reasonOf(error),

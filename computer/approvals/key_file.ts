@@ -9,7 +9,7 @@
  * @module
  */
 import * as fs from "node:fs/promises";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { whyNotOwn } from "../../cli/env_file.ts";
 import {
   computerId,
@@ -52,7 +52,7 @@ export class KeyFile {
   readonly self: Self;
   readonly #path: string;
   readonly #keys: unknown;
-  readonly #unlock: () => Promise<void>;
+  readonly #lock: Lock;
   #saved: Saved;
   /** Writes follow each other, so that the last state stays. */
   readonly #inTurn = queue();
@@ -60,13 +60,13 @@ export class KeyFile {
   private constructor(
     path: string,
     { self, keys, saved }: Content,
-    unlock: () => Promise<void>,
+    lock: Lock,
   ) {
     this.#path = path;
     this.self = self;
     this.#keys = keys;
     this.#saved = saved;
-    this.#unlock = unlock;
+    this.#lock = lock;
   }
 
   /**
@@ -79,11 +79,12 @@ export class KeyFile {
     times: LockTimes = LOCK_TIMES,
   ): Promise<KeyFile> {
     await fs.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const unlock = await lock(`${path}.lock`, times);
+    const lock = await takeLock(`${path}.lock`, times);
     try {
-      return new KeyFile(path, await readContent(path), unlock);
+      await removeDrafts(path);
+      return new KeyFile(path, await readContent(path), lock);
     } catch (error) {
-      await unlock();
+      await lock.release();
       throw new Error(
         `${path}: ${
           reasonOf(error)
@@ -113,6 +114,11 @@ export class KeyFile {
         permissions,
       };
       const text = `${JSON.stringify(content, null, 2)}\n`;
+      if (!await this.#lock.isHeld()) {
+        throw new Error(
+          `${this.#path}: another Computer uses it now; end one of the two`,
+        );
+      }
       try {
         await replaceFile(fs, this.#path, text, PRIVATE_MODE);
       } catch (error) {
@@ -128,8 +134,16 @@ export class KeyFile {
   /** Unlocks the file, after what is being written. */
   async close(): Promise<void> {
     await this.#inTurn(() => Promise.resolve());
-    await this.#unlock();
+    await this.#lock.release();
   }
+}
+
+/** The lock of a file. */
+interface Lock {
+  /** Whether it was not taken over: the process may have been stopped for long, as by Ctrl-Z. */
+  isHeld(): Promise<boolean>;
+  /** Gives it back. */
+  release(): Promise<void>;
 }
 
 /** What was read, or made. */
@@ -140,21 +154,13 @@ interface Content {
   readonly saved: Saved;
 }
 
-/**
- * Takes a lock.
- *
- * @returns what gives it back
- */
-async function lock(
-  path: string,
-  times: LockTimes,
-): Promise<() => Promise<void>> {
-  const held = Promise.withResolvers<void>();
+async function takeLock(path: string, times: LockTimes): Promise<Lock> {
+  const held = Promise.withResolvers<Lock["isHeld"]>();
   const released = Promise.withResolvers<void>();
   const work = withFileLock(
     path,
-    () => {
-      held.resolve();
+    (isHeld) => {
+      held.resolve(isHeld);
       return released.promise;
     },
     undefined,
@@ -167,11 +173,24 @@ async function lock(
       ),
     )
   );
-  await held.promise;
-  return () => {
-    released.resolve();
-    return work;
+  return {
+    isHeld: await held.promise,
+    release: () => {
+      released.resolve();
+      return work;
+    },
   };
+}
+
+/** Removes what a process was writing when it was killed: it has the keys. Nothing else writes now. */
+async function removeDrafts(path: string): Promise<void> {
+  const folder = dirname(path);
+  const begin = `.${basename(path)}.`;
+  for (const name of await fs.readdir(folder)) {
+    const isDraft = name.startsWith(begin) &&
+      /^[\da-f-]{36}$/.test(name.slice(begin.length));
+    if (isDraft) await fs.rm(join(folder, name), { force: true });
+  }
 }
 
 async function readContent(path: string): Promise<Content> {

@@ -86,7 +86,9 @@ function draftFile(
   if (isRecord(mcp_servers)) {
     const { servers, problems } = codexServers(mcp_servers);
     const draft = draftMap(servers, "mcp_servers", inputs, context);
-    const placed = below(["mcp_servers"], problems);
+    const stray = Object.entries(mcp_servers)
+      .flatMap(([key, entry]) => below([key], strayRules(entry)));
+    const placed = below(["mcp_servers"], [...stray, ...problems]);
     return { ...draft, problems: [...placed, ...draft.problems] };
   }
   if (isClaudeCode(data)) {
@@ -128,8 +130,18 @@ const draftList = (
     ...readSpelling(entry),
     strictness: "foreign" as const,
   })),
-  problems: [],
+  problems: list.flatMap((entry, i) => below([...path, i], strayRules(entry))),
 });
+
+/** Finds rules that are in an MCP server, where they would guard nothing: other programs have any fields there. */
+const strayRules = (entry: unknown): ConfigProblem[] =>
+  isRecord(entry) && "rules" in entry
+    ? [{
+      path: ["rules"],
+      text:
+        'they are not of one MCP server; move them beside all of them, with "server" in each: {"servers": {...}, "rules": [...]}',
+    }]
+    : [];
 
 /** Reads `bundleId`, another spelling of `bundle_id` in files (protocol §13). */
 function readSpelling(entry: unknown): Pick<ServerDraft, "entry" | "sources"> {
@@ -161,7 +173,7 @@ function draftMap(
       return { path, key, entry: named, strictness: "own", sources };
     }
     const foreign = draftForeign(entry, field, variables);
-    problems.push(...below(path, foreign.problems));
+    problems.push(...below(path, [...strayRules(entry), ...foreign.problems]));
     return {
       path,
       key,

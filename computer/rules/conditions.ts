@@ -5,6 +5,8 @@
  *
  * @module
  */
+import { isDeepStrictEqual } from "node:util";
+import { isPlainObject } from "../../protocol/validation.ts";
 
 /** What an argument must be; several conditions must all hold. */
 export interface Conditions {
@@ -80,26 +82,31 @@ const numberCheck = (holds: (value: number) => boolean): Check => ({ value }) =>
 const isNumber = (value: unknown): value is number =>
   typeof value === "number" && Number.isFinite(value);
 
-/** Compares JSON values as they are sent; the order of keys does not matter. */
-export const isSame = (a: unknown, b: unknown): boolean =>
-  isEqual(a, b) || isEqual(sent(a), sent(b));
-
-/** Returns a value as the other side of a wire reads it: -0 as 0, and what is no number of JSON as null. */
-const sent = (value: unknown): unknown =>
-  typeof value === "number" || isObject(value)
-    ? JSON.parse(JSON.stringify(value))
-    : value;
-
-function isEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (!isObject(a) || !isObject(b)) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const names = Object.keys(a);
-  return names.length === Object.keys(b).length &&
-    names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name]));
+/**
+ * Compares JSON values as they are sent: -0 is 0 there, and what is no number of JSON is null. The order of
+ * keys does not matter; it ends at the first difference, since values may be large.
+ */
+export function isSame(a: unknown, b: unknown): boolean {
+  const x = sent(a);
+  const y = sent(b);
+  if (x === y) return true;
+  if (!isObject(x) || !isObject(y)) return false;
+  if (Array.isArray(x) && Array.isArray(y)) {
+    return x.length === y.length && x.every((each, i) => isSame(each, y[i]));
+  }
+  const isPlain = isPlainObject(x) && isPlainObject(y);
+  if (!isPlain) return isDeepStrictEqual(x, y); // of a program in this process
+  const keys = Object.keys(x);
+  return keys.length === Object.keys(y).length &&
+    keys.every((key) =>
+      Object.hasOwn(y, key) && isSame(Reflect.get(x, key), Reflect.get(y, key))
+    );
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+const sent = (value: unknown): unknown =>
+  typeof value !== "number" ? value : Number.isFinite(value) ? value + 0 : null;
+
+const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null;
 
 /** A glob that is ready for texts. */

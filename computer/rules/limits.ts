@@ -10,8 +10,11 @@ import type { AskedCall } from "./permissions.ts";
 /** The most open questions of an Agent. */
 const OPEN_PER_AGENT = 5;
 
-/** How long a no holds for the same call, how long an Agent is mute, and how many noes mute it. */
-const NO = { ms: 600_000, toMute: 3 };
+/**
+ * How long a no holds for the same call, how long an Agent is mute, and how many noes mute it; and how many
+ * mute all, since an Agent can come back under another name.
+ */
+const NO = { ms: 600_000, toMute: 3, toMuteAll: 9 };
 const MINUTES = NO.ms / 60_000;
 
 /** A no of a person. */
@@ -26,7 +29,7 @@ export class QuestionLimits {
   /** The callers of open questions. */
   readonly #open: string[] = [];
   #refused: Refused[] = [];
-  /** Until when calls of a caller are refused. */
+  /** Until when calls of a caller are refused, and those of all callers. */
   readonly #muted = new Map<string, number>();
 
   /** @param now in milliseconds since 1970 */
@@ -39,6 +42,9 @@ export class QuestionLimits {
     this.#dropEnded();
     const { agent, bundleId, tool, params } = call;
     const caller = callerOf(call);
+    if (this.#muted.has(ALL)) {
+      return `calls that need a confirmation are refused for ${MINUTES} minutes, after ${NO.toMuteAll} noes`;
+    }
     if (this.#muted.has(caller)) {
       return `calls of ${agent} that need a confirmation are refused for ${MINUTES} minutes, as the person decided or after ${NO.toMute} noes`;
     }
@@ -68,15 +74,20 @@ export class QuestionLimits {
     };
   }
 
-  /** Counts a no of a person; returns whether its caller is mute now. */
-  refused(call: AskedCall): boolean {
+  /** Counts a no of a person; returns who is mute now. */
+  refused(call: AskedCall): "caller" | "all" | undefined {
     this.#dropEnded();
     this.#refused.push({ call, untilMs: this.#now() + NO.ms });
     const noes = this.#refused.filter((each) =>
       callerOf(each.call) === callerOf(call)
     );
-    if (noes.length >= NO.toMute) this.mute(call);
-    return noes.length >= NO.toMute;
+    if (this.#refused.length >= NO.toMuteAll) {
+      this.#muted.set(ALL, this.#now() + NO.ms);
+      return "all";
+    }
+    if (noes.length < NO.toMute) return undefined;
+    this.mute(call);
+    return "caller";
   }
 
   /** Refuses all calls of a caller for ten minutes. */
@@ -93,6 +104,9 @@ export class QuestionLimits {
     }
   }
 }
+
+/** In place of a caller, which is identified by JSON. */
+const ALL = "all";
 
 /** Identifies the caller: an Agent may have the name of an operator. */
 export const callerOf = (

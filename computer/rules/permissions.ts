@@ -252,6 +252,11 @@ export class Tickets {
     this.#all = [...this.#all, { call, untilMs }].slice(-MAX_TICKETS);
   }
 
+  /** Forgets those of some calls. */
+  drop(isGone: (call: AskedCall) => boolean): void {
+    this.#all = this.#all.filter(({ call }) => !isGone(call));
+  }
+
   /** Uses the ticket of a call, if there is one. */
   take(call: AskedCall): boolean {
     if (this.#all.length === 0) return false;

@@ -5,6 +5,7 @@
  * @module
  */
 import { effectiveToolMeta } from "../host/tool_table.ts";
+import type { ServerView } from "../host/server_status.ts";
 import type { ServerConfig } from "../config/config.ts";
 import { callerOf, QuestionLimits } from "../rules/limits.ts";
 import {
@@ -15,6 +16,7 @@ import {
   Tickets,
 } from "../rules/permissions.ts";
 import { whyNot } from "../rules/explain.ts";
+import { ruleMismatches } from "../rules/mismatches.ts";
 import {
   autoApplyRule,
   DEFAULT_RULE,
@@ -46,9 +48,11 @@ import {
   type ConfirmDecision,
   denied,
   judgedCall,
+  namedServer,
   type PendingCall,
   refuse,
   toolPhrase,
+  toRun,
 } from "./decision.ts";
 import type { CallWaits } from "./call_waits.ts";
 import { readFileNow } from "./file_now.ts";
@@ -120,8 +124,8 @@ type Outcome =
 /** A question to the user that is not answered yet. */
 interface OpenQuestion {
   readonly call: AskedCall;
-  /** Whether a permission may end it. */
-  readonly isCoverable: boolean;
+  /** Returns whether a permission may end it, by the rules of now. */
+  readonly isCoverable: () => boolean;
   /** Ends it without an answer of its own. */
   end(kind: "covered" | "muted", why: string): void;
 }
@@ -166,6 +170,12 @@ export class Confirmations {
   /** The rules, in the order in which they are applied. */
   get rules(): readonly ShownRule[] {
     return shownRules(this.#rules, this.#options.servers?.() ?? []);
+  }
+
+  /** Finds rules that match nothing, by names that there are not. */
+  problems(views: readonly ServerView[]): string[] {
+    if (this.#rules.length === 0) return [];
+    return ruleMismatches(this.#rules, views.map(namedServer));
   }
 
   /** Replaces the rules of the configuration, for calls from now on. */
@@ -279,7 +289,7 @@ export class Confirmations {
     const asked = { ...request, ...(diff && { diff }) };
     const outcome = await context.waits.during(
       "confirmation",
-      () => this.#ask(asked, call, context.signal),
+      () => this.#ask(asked, call, { pending, signal: context.signal }),
     );
     // Rules may have changed meanwhile, and none is overridden that denies.
     const now = this.judge(pending);
@@ -373,27 +383,32 @@ export class Confirmations {
         this.#limits.mute(call);
         this.#endMuted(call);
         return false;
-      case "no":
+      case "no": {
         // A program is not tired by questions.
-        if (by === "person" && this.#limits.refused(call)) this.#endMuted(call);
+        const muted = by === "person" && this.#limits.refused(call);
+        if (muted) this.#endMuted(call, muted === "all");
         return false;
+      }
     }
   }
 
   /** Allows the open questions that a new permission covers. */
   #endCovered(): void {
     for (const question of [...this.#open]) {
-      if (!question.isCoverable || !this.#permissions.use(question.call)) {
+      if (!question.isCoverable() || !this.#permissions.use(question.call)) {
         continue;
       }
       question.end("covered", "allowed by the answer to another question");
     }
   }
 
-  /** Refuses the open questions of a caller that is mute now. */
-  #endMuted(call: AskedCall): void {
+  /** Refuses the open questions of a caller that is mute now, or of all; late answers to it count no more. */
+  #endMuted(call: AskedCall, isForAll = false): void {
+    const isMute = (other: AskedCall) =>
+      isForAll || callerOf(other) === callerOf(call);
+    this.#tickets.drop(isMute);
     for (const question of [...this.#open]) {
-      if (callerOf(question.call) !== callerOf(call)) continue;
+      if (!isMute(question.call)) continue;
       question.end("muted", "refused by the answer to another question");
     }
   }
@@ -402,7 +417,7 @@ export class Confirmations {
   #ask(
     request: ConfirmRequest,
     call: AskedCall,
-    signal: AbortSignal,
+    { pending, signal }: { pending: PendingCall; signal: AbortSignal },
   ): Outcome | Promise<Outcome> {
     const withdrawn = new AbortController();
     let answer: ReturnType<Confirm>;
@@ -418,7 +433,11 @@ export class Confirmations {
         confirmed: toConfirmed(answer),
       };
     }
-    const question = { isCoverable: !request.every, call, signal, withdrawn };
+    const isCoverable = () => {
+      const { then, every } = this.judge(pending).rule;
+      return then !== "deny" && every !== true;
+    };
+    const question = { isCoverable, call, signal, withdrawn };
     return this.#await(answer, request.name, question);
   }
 
@@ -480,13 +499,3 @@ export class Confirmations {
     return this.#version ??= hashOf(this.rules).slice(0, 16);
   }
 }
-
-/** Lets a call run that was asked about. */
-const toRun = (
-  { definition, configuration }: AskedCall,
-  isClosed: boolean,
-): ConfirmDecision => ({
-  kind: "run",
-  seen: { definition, configuration },
-  isClosed,
-});

@@ -4,6 +4,11 @@
  * @module
  */
 import { type NamedTool, namesOfTool } from "../host/tool_naming.ts";
+import type { McpTool } from "../host/mcp/mcp_connection.ts";
+import type { ServerView } from "../host/server_status.ts";
+import type { NamedServer } from "../rules/mismatches.ts";
+import { isRecord } from "../../protocol/names.ts";
+import { OPERATOR_AGENT } from "../../protocol/payloads/tools.ts";
 import {
   DEFAULT_RULE,
   type JudgedCall,
@@ -30,7 +35,7 @@ export interface PendingCall {
 }
 
 /** What of a call rules judge. */
-export type CallToJudge = Omit<PendingCall, "operator" | "introduction">;
+export type CallToJudge = Omit<PendingCall, "introduction">;
 
 /** Describes a call as rules see it; its names when a rule is about them. */
 export const judgedCall = (call: CallToJudge): JudgedCall =>
@@ -44,8 +49,11 @@ class NamedCall implements JudgedCall {
   #servers: readonly string[] | undefined;
   #tools: readonly string[] | undefined;
 
-  constructor({ target, name, agent, params }: CallToJudge) {
-    this.agent = agent;
+  constructor({ target, name, agent, operator, params }: CallToJudge) {
+    // An Agent may choose any name, but not to be an operator.
+    this.agent = agent === OPERATOR_AGENT && operator === undefined
+      ? `Agent ${agent}`
+      : agent;
     this.params = params;
     this.#target = target;
     this.#name = name;
@@ -63,6 +71,37 @@ class NamedCall implements JudgedCall {
     ];
   }
 }
+
+/** Describes an MCP server as rules name it. */
+export const namedServer = (server: ServerView): NamedServer => ({
+  names: [server.name, server.bundleId],
+  tools: server.state !== "running" ? undefined : server.tools.map((tool) => ({
+    names: namesOfTool(server, tool.name),
+    arguments: argumentsOf(tool.inputSchema),
+  })),
+});
+
+/** Returns the arguments that a schema lists; undefined where others may be meant, too. */
+function argumentsOf(
+  { properties, additionalProperties, ...others }: McpTool["inputSchema"],
+): string[] | undefined {
+  const isListed = isRecord(properties) && additionalProperties !== true &&
+    !isRecord(additionalProperties) &&
+    Object.keys(others).every((key) => PLAIN.has(key));
+  return isListed ? Object.keys(properties) : undefined;
+}
+
+/** What a schema may have that names no further arguments. */
+const PLAIN: ReadonlySet<string> = new Set([
+  "type",
+  "required",
+  "title",
+  "description",
+  "$schema",
+  "$id",
+  "$defs",
+  "definitions",
+]);
 
 /** Describes a call for people. */
 export const callToConfirm = (
@@ -88,6 +127,16 @@ export interface Run {
 
 /** What becomes of a call. */
 export type ConfirmDecision = Run | { readonly kind: "refuse" } & Refusal;
+
+/** Lets a call run that was asked about. */
+export const toRun = (
+  { definition, configuration }: AskedCall,
+  isClosed: boolean,
+): ConfirmDecision => ({
+  kind: "run",
+  seen: { definition, configuration },
+  isClosed,
+});
 
 /** Refuses a call with 4005. */
 export const refuse = (

@@ -18,7 +18,7 @@ import {
   type Wait,
   withResultMeta,
 } from "../../protocol/mod.ts";
-import { ofTheWay } from "../../protocol/payloads/request_meta.ts";
+import { ofTheRoute } from "../../protocol/payloads/request_meta.ts";
 import { operatorOf, waitingText } from "../../protocol/payloads/tools.ts";
 import { onAbort } from "../../shared/async.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
@@ -345,7 +345,7 @@ export class ToolCalls {
       const answer = call.answer ?? this.#asksHere(target, call);
       call.silence.explain = connection.watchOutput();
       const { _meta } = call.request;
-      const meta = decision.isClosed && _meta ? ofTheWay(_meta) : _meta;
+      const meta = decision.isClosed && _meta ? ofTheRoute(_meta) : _meta;
       const options = { signal, onProgress, answer, meta };
       const result = await connection.callTool(tool, params, options)
         .catch(async (error) => {

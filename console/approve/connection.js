@@ -23,7 +23,7 @@ const WAIT_MS = 20_000;
 const LOST_MS = 12_000;
 const TRIES = 3;
 /** Who has answered waits no longer, but may answer again. */
-const PATIENCE_MS = 5_000;
+const MOST_RETRY_MS = 5_000;
 
 /** Where the Server is, if the document names it: that of a folder does. */
 export const SERVER = document.querySelector("meta[name=server]")
@@ -210,9 +210,9 @@ export class Connection {
         );
         if (said !== "stale") return said;
       } catch (error) {
-        this.#waiting.abort(); // the way may be broken for it, too
+        if (i === 0) this.#waiting.abort(); // the way may be broken for it, too
         const ms = retryMs(i, error);
-        if (ms > PATIENCE_MS) break;
+        if (ms > MOST_RETRY_MS) break;
         await pause(ms, signal);
       }
     }

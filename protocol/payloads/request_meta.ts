@@ -83,14 +83,14 @@ export const passedOn = (meta: RequestMeta): RequestMeta =>
   );
 
 /** The keys of `_meta` that no tool acts on: of traces (W3C Trace Context), and the offices that a call has passed. */
-const OF_THE_WAY: ReadonlySet<string> = new Set([
+const OF_THE_ROUTE: ReadonlySet<string> = new Set([
   "traceparent",
   "tracestate",
   OFFICES_KEY,
 ]);
 
 /** Returns the part of `_meta` that goes with a call about whose arguments a person, or a rule, decided. */
-export function ofTheWay(meta: RequestMeta): RequestMeta | undefined {
-  const kept = Object.entries(meta).filter(([key]) => OF_THE_WAY.has(key));
+export function ofTheRoute(meta: RequestMeta): RequestMeta | undefined {
+  const kept = Object.entries(meta).filter(([key]) => OF_THE_ROUTE.has(key));
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }

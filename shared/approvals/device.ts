@@ -57,7 +57,7 @@ export class RefusedError extends Error {}
 
 /** The Server does not pass a request on. */
 export class NotPassedError extends Error {
-  /** How long it wants the device to wait. */
+  /** How long it asks the device to wait. */
   readonly waitMs: number;
 
   /**
@@ -76,7 +76,7 @@ export class NotPassedError extends Error {
 
 /**
  * Returns after how many ms a device tries again that got no answer: later with each failure, not before the
- * Server wants it, and not all devices behind one address at once.
+ * Server allows it, and not all devices behind one address at once.
  *
  * @param failures how often it has failed before, in a row
  * @param error why it failed now

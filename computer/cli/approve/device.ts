@@ -40,7 +40,7 @@ const FRESH_TICK_MS = LIMITS.tickMs / 2;
 /** How often an answer is sent. */
 const SENDS = 3;
 /** Who has answered is not kept waiting for longer, but may answer again. */
-const PATIENCE_MS = 5_000;
+const MOST_RETRY_MS = 5_000;
 
 /** Answers the questions of one Computer. */
 export class Device {
@@ -182,7 +182,7 @@ export class Device {
       } catch (error) {
         failure = reasonOf(error);
         const ms = retryMs(sent, error);
-        if (ms > PATIENCE_MS || signal.aborted) break;
+        if (ms > MOST_RETRY_MS || signal.aborted) break;
         if (sent + 1 < SENDS) await sleep(ms, signal);
       }
     }

@@ -2,6 +2,7 @@ import { print, printJson } from "../../../cli/print.ts";
 import { UsageError } from "../../../cli/run.ts";
 import { plain } from "../../../cli/terminal_text.ts";
 import { isRecord } from "../../../protocol/names.ts";
+import { OPERATOR_AGENT } from "../../../protocol/payloads/tools.ts";
 import { isOpenEnded } from "../../tools/asked_call.ts";
 import { partsOf, type ToolHost } from "../../tool_host.ts";
 import { type CheckFlags, hostFor } from "./check.ts";
@@ -68,7 +69,8 @@ function judgeCall(
   const resolved = host.resolve(host.nameToCall(name));
   if (resolved.kind === "refuse") throw new Error(resolved.text);
   const { target } = resolved;
-  const pending = { target, name: target.name, agent, params };
+  const operator = agent === OPERATOR_AGENT && { operator: agent };
+  const pending = { target, name: target.name, agent, ...operator, params };
   const { rule } = confirmations.judge(pending);
   return {
     tool: target.tool.name,

@@ -6,14 +6,11 @@ import {
   serverPlaceholders,
 } from "../../config/config.ts";
 import { describeFailure, serverLabel } from "../report.ts";
-import { namesOfTool } from "../../host/tool_naming.ts";
-import { type NamedServer, strayNames } from "../../rules/explain.ts";
-import { isRecord } from "../../../protocol/names.ts";
 import { isDocument, isWindow } from "../../resources/listed.ts";
 import { PagedList } from "../../../shared/pages.ts";
 import type { Resource } from "../../../protocol/mod.ts";
 import type { OfferedTool } from "../../host/tool_table.ts";
-import type { ServerStatus, ServerView } from "../../host/server_status.ts";
+import type { ServerStatus } from "../../host/server_status.ts";
 
 /** The findings about a configuration, as `--json` prints them. */
 export type Findings = ReturnType<typeof sumUp>;
@@ -57,32 +54,11 @@ export function sumUp(
       ...nothingOffered(config, skills),
     ],
     /** Oddities that do no harm. */
-    warnings: [
-      ...[...warnings].filter((text) =>
-        !problems.some((problem) => text.includes(problem))
-      ),
-      ...strayNames(
-        config.rules ?? [],
-        partsOf(host).hosting.host.views.map(namedServer),
-      ),
-    ],
+    warnings: [...warnings].filter((text) =>
+      !problems.some((problem) => text.includes(problem))
+    ),
   };
 }
-
-/** Describes an MCP server by what rules can name. */
-const namedServer = (server: ServerView): NamedServer => ({
-  names: [server.name, server.bundleId],
-  ...(server.state === "running" && {
-    tools: server.tools.map(({ name, inputSchema }) => {
-      const { properties, additionalProperties } = inputSchema;
-      const isOpen = additionalProperties === true || !isRecord(properties);
-      return {
-        names: namesOfTool(server, name),
-        ...(!isOpen && { arguments: Object.keys(properties) }),
-      };
-    }),
-  }),
-});
 
 const describeProblems = (
   servers: readonly ServerStatus[],

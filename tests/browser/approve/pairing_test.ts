@@ -134,6 +134,7 @@ consoleTest(
     approving.relay.lie = undefined;
     await tap(page, /^No$/);
     assertEquals((await asked.answer).answer, "no");
+    await page.getByText("Nothing to decide").waitFor(); // connected again
 
     // A request that waits gets the Computer's refusal; a later one that of the Server, as of any absence.
     for (let calm = 0; calm < 4;) {

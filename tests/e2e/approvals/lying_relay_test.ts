@@ -74,17 +74,17 @@ async function race(calls: number, dice: Dice) {
       signal.addEventListener("abort", () => resolve("no"));
     });
   const ran: number[] = [];
-  await using host = new ToolHost({
-    servers: { bank: { type: "in-process", server: paying(ran) } },
-    confirm: firstAnswer(side.approvals.confirm, typing),
-  });
-  await host.start();
   const running = people.map((person) => person.run());
   const numbers = Array.from({ length: calls }, (_, n) => n);
   const ends: boolean[] = [];
-  // Each by an Agent of its own: one that is refused again and again is muted.
+  // Each at a host of its own: one whose person refuses again and again asks no more.
   await forEachConcurrent(numbers, 8, async (n) => {
-    const options = { agent: `agent ${n}`, timeoutMs: 10_000 };
+    await using host = new ToolHost({
+      servers: { bank: { type: "in-process", server: paying(ran) } },
+      confirm: firstAnswer(side.approvals.confirm, typing),
+    });
+    await host.start();
+    const options = { agent: "planner", timeoutMs: 10_000 };
     const { isError } = await host.callTool("pay", { n }, options);
     ends[n] = isError !== true;
   });

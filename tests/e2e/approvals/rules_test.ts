@@ -191,22 +191,6 @@ Deno.test("--yes answers what a rule asks, and neither what it denies nor what i
   assertEquals(await call("echo"), [undefined, "x"]);
 });
 
-Deno.test("smcp-computer check warns of a rule that names what there is not", async () => {
-  await using config = await configFile({
-    servers: { files: files(["echo"]) },
-    rules: [{ then: "deny", tool: "ehco" }],
-  });
-  const { code, stdout } = await runMain("computer", [
-    ...["check", "--config", config.file, "--no-skills"],
-  ]);
-  assertEquals(code, 0, stdout);
-  const [head, ...lines] = stdout.trim().split("\n");
-  assertStringIncludes(head ?? "", "1 MCP server, 0 inputs, 1 rule");
-  assertEquals(lines.filter((line) => line.startsWith("warning: ")), [
-    'warning: rules.0: no MCP server that it is about has a tool "ehco"; did you mean "echo"?',
-  ]);
-});
-
 Deno.test("smcp-computer check --call says which rule decides on a call, and why the ones before it do not", async () => {
   await using config = await configFile({
     servers: {

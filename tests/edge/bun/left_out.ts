@@ -10,7 +10,7 @@ import type { LeftOut } from "./in_bun/register.ts";
 
 type Reasons = Readonly<Record<string, readonly string[]>>;
 
-/** Those of Agents, Computers, MCP and the commands that fail. */
+/** Those of Agents, Computers and the commands that fail. */
 const MEMBERS: Reasons = {
   "JavaScriptCore does not say where JSON is invalid": [
     "each typical mistake prints one line with cause and remedy, and exits with its code",
@@ -138,7 +138,7 @@ const KEPT = new Set([
 
 const namesOf = (reasons: Reasons): string[] => Object.values(reasons).flat();
 
-/** Tests of Agents, Computers, MCP and the commands. */
+/** Tests of Agents, Computers and the commands. */
 export const LEFT_OUT_OF_MEMBERS: LeftOut = {
   failing: namesOf(MEMBERS),
   byChance: namesOf(BY_CHANCE.members),

@@ -1,5 +1,5 @@
 /**
- * The end-to-end suites of Agents, Computers, MCP and the commands in Bun.
+ * The end-to-end suites of Agents, Computers and the commands in Bun.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { filesOf } from "../../support/run_suites.ts";
 import { LEFT_OUT_OF_MEMBERS } from "./left_out.ts";
 import { testOnBun } from "./on_bun.ts";
 
-const SUITES = ["agent", "client", "commands", "computer", "mcp"];
+const SUITES = ["agent", "client", "commands", "computer"];
 
 testOnBun({
   way: "with all roles",

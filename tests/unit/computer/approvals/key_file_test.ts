@@ -119,6 +119,44 @@ Deno.test("two Computers do not use one file of keys", async () => {
   await second.close();
 });
 
+Deno.test("a Computer that was stopped for so long that another took its file over writes nothing into it", async () => {
+  await using folder = await scratch();
+  const path = join(folder.path, "keys.json");
+  // As after Ctrl-Z: it does not touch its lock.
+  const stopped = await KeyFile.open(path, { ...SHORT, touchMs: 2 ** 30 });
+  await stopped.save({ permissions: [PERMISSION] });
+  const times = { ...SHORT, staleLooks: 3, waitMs: 5_000 };
+  const next = await KeyFile.open(path, times);
+  await next.save({ permissions: [] });
+  const text = await readFile(path, "utf8");
+  await assertRejects(
+    () => stopped.save({ devices: [] }),
+    Error,
+    "another Computer uses it now; end one of the two",
+  );
+  assertEquals(await readFile(path, "utf8"), text);
+  await stopped.close();
+  await next.save({});
+  await next.close();
+});
+
+Deno.test("what a Computer that was killed was writing is removed, as it has the keys", async () => {
+  await using folder = await scratch();
+  const path = join(folder.path, "keys.json");
+  const draft = join(folder.path, `.keys.json.${crypto.randomUUID()}`);
+  const others = [".keys.json.bak", "keys.json.old", ".other.json.1"];
+  for (
+    const file of [
+      draft,
+      ...others.map((name) => join(folder.path, name)),
+    ]
+  ) {
+    await writeFile(file, "{}");
+  }
+  await (await KeyFile.open(path, SHORT)).close();
+  assertEquals((await readdir(folder.path)).toSorted(), others.toSorted());
+});
+
 Deno.test("what changes in the file while a Computer runs lets no device in", async () => {
   await using side = await Side.open(approvals);
   const phone = await side.pair();

@@ -6,7 +6,13 @@ import { firstAnswer } from "../../../../computer/tools/first_answer.ts";
 import { poll, sendAnswer } from "../../../../shared/approvals/device.ts";
 import { LIMITS } from "../../../../shared/approvals/question.ts";
 import { settled } from "../../../support/approvals/attacks.ts";
-import { answerBy, shownBy, Side } from "../../../support/approvals/side.ts";
+import { kindOf } from "../../../../shared/approvals/message.ts";
+import {
+  answerBy,
+  caught,
+  shownBy,
+  Side,
+} from "../../../support/approvals/side.ts";
 import { confirmRequest } from "../../../support/approvals/confirm_request.ts";
 
 Deno.test("open: the first answer of a device ends a question, with its label and reason", async () => {
@@ -255,6 +261,23 @@ Deno.test("a question has all that its request has, and an id of its own", () =>
   });
   const again = JSON.parse(writeQuestion(request, "laptop").text);
   assert(again.id !== id);
+});
+
+Deno.test("a Server that repeats a poll without end has 32 of them wait at the Computer, and its device's next one is answered", async () => {
+  await using side = await Side.open(approvals);
+  const phone = await side.pair();
+  const have: string[] = [];
+  const message = await caught((send) =>
+    poll(phone, send, { have, wait: LIMITS.waitMs })
+  );
+  const answers = Array.from({ length: 500 }, () => {
+    return side.approvals.handle(message);
+  });
+  side.ask();
+  const kinds = (await Promise.all(answers)).map((answer) => kindOf(answer));
+  assertEquals(kinds.filter((kind) => kind === "news").length, 32);
+  assertEquals(kinds.filter((kind) => kind === "refused").length, 468);
+  assertEquals((await poll(phone, side.send)).questions.length, 1);
 });
 
 Deno.test("a poll waits for a change, and for no longer than it asks", async () => {

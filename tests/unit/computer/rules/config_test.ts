@@ -180,6 +180,28 @@ Deno.test("a mistake in the rules of a file is at its line", async () => {
   );
 });
 
+Deno.test("rules within an MCP server are an error in each format, not a field of another program's", () => {
+  const rules = [{ then: "deny", tool: "x" }];
+  const own = { type: "stdio", server_parameters: { command: "x" }, rules };
+  for (
+    const config of [
+      { mcpServers: { a: { command: "x", rules } } },
+      { servers: { a: { command: "x", rules } } },
+      { mcp_servers: { a: { command: "x", rules } } },
+      { servers: { a: own } },
+      [{ name: "a", ...own }],
+      { servers: [{ name: "a", ...own }] },
+    ]
+  ) {
+    assertThrows(
+      () => parseComputerConfig(config),
+      Error,
+      "rules: ",
+      JSON.stringify(config),
+    );
+  }
+});
+
 Deno.test("programs give rules as an option, which is checked as in a file", async () => {
   assertThrows(
     () => new ToolHost({ servers: {}, rules: [{ then: "allow", tool: "x" }] }),

@@ -116,6 +116,21 @@ Deno.test("Confirmations pass tool, server and arguments to the user, and do not
   ]);
 });
 
+Deno.test("a rule about operators is about no Agent that calls itself so", async () => {
+  const asked: string[] = [];
+  const decisions = new Decisions({
+    confirm: ({ agent }) => {
+      asked.push(agent);
+      return "no";
+    },
+    rules: [{ then: "allow", agent: "operator", any: true }],
+  });
+  const kindOf = async (call: object) => (await decisions.decide(call)).kind;
+  assertEquals(await kindOf({ agent: "operator", operator: "ann" }), "run");
+  assertEquals(await kindOf({ agent: "operator" }), "refuse");
+  assertEquals(asked, ["operator"]);
+});
+
 Deno.test("Confirmations ask about no call that has ended", async () => {
   const { questions, confirm } = askedPerson();
   const decisions = new Decisions({ confirm });
@@ -238,6 +253,20 @@ Deno.test("a late yes lets one equal call run within ten minutes; a late no, ano
   const fourth = await timeOut();
   fourth?.late("no");
   assertStringIncludes(await decisions.outcome(), "refused this very call");
+});
+
+Deno.test("a no to all that an Agent asks ends its late yes, too", async () => {
+  const { questions, confirm } = askedPerson();
+  const decisions = new Decisions({ confirm });
+  const call = new AbortController();
+  const decided = decisions.decide({ signal: call.signal });
+  call.abort("timeout");
+  await decided;
+  questions[0]?.request.late("once");
+  const other = decisions.outcome({ params: { path: "/srv/other" } });
+  questions[1]?.answer("mute");
+  await other;
+  assertStringIncludes(await decisions.outcome(), "are refused for 10 minutes");
 });
 
 Deno.test("a call that ended otherwise than by its timeout takes no late answer", async () => {

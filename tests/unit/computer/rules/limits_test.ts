@@ -114,6 +114,24 @@ Deno.test("threat 5: three noes in 10 minutes, or a no to all, mute the Agent fo
   );
 });
 
+Deno.test("threat 5: an Agent that takes another name after each no tires the person nine times in 10 minutes", async () => {
+  const { questions, decisions, answered } = tired();
+  for (let n = 0; n < 8; n++) await answered(call(n, `agent ${n}`), "no");
+  const other = decisions.outcome(call(10, "other"));
+  await answered(call(8, "agent 8"), "no");
+  assertStringIncludes(await other, "refuses calls of other for now");
+  const asked = questions.length;
+  for (const agent of ["agent 9", "other"]) {
+    assertStringIncludes(
+      await decisions.outcome(call(11, agent)),
+      "calls that need a confirmation are refused for 10 minutes, after 9 noes",
+    );
+  }
+  assertEquals(questions.length, asked);
+  decisions.now += MINUTES_10;
+  assertEquals(await answered(call(11, "other"), "once"), "run");
+});
+
 Deno.test("a no of a program, or of a call that was cancelled, counts for nothing", async () => {
   const program = new Decisions({ confirm: () => "no" });
   const { questions, decisions } = tired();

@@ -215,6 +215,19 @@ Deno.test("permissions are written to a store after each change, and read before
   assert(await broken.runs(), "it holds in memory");
 });
 
+Deno.test("a permission ends no open question of a call about which a rule asks every time by now", async () => {
+  const { questions, confirm } = askedPerson();
+  const decisions = new Decisions({ confirm });
+  const first = decisions.outcome({ params: { n: 1 } });
+  const second = decisions.outcome({ params: { n: 2 } });
+  decisions.confirmations.configure([{ then: "ask", every: true }]);
+  questions[0]?.answer("always");
+  assertEquals(await first, "run");
+  assertEquals(questions[1]?.signal.aborted, false);
+  questions[1]?.answer("no");
+  assertStringIncludes(await second, "refused the call");
+});
+
 Deno.test("a permission for an hour that is read ends within an hour, whatever the clock was when it was given", async () => {
   let stored: readonly Permission[] = [];
   const store = {

@@ -1,10 +1,10 @@
 import fc from "fast-check";
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   type Conditions,
   globOf,
+  isSame,
 } from "../../../../computer/rules/conditions.ts";
-import { strayNames } from "../../../../computer/rules/explain.ts";
 import {
   firstMatch,
   type Rule,
@@ -316,6 +316,38 @@ Deno.test("hosts: what programs read in different ways is not allowed, and is de
   ) assertEquals(judgeAddress("[::1]", url), judged, url);
 });
 
+Deno.test("values are compared by what JSON has, up to the first difference", () => {
+  const long = Array.from({ length: 100_000 }, (_, n) => ({ n }));
+  let read = 0;
+  const watched = new Proxy(long, {
+    get(target, key) {
+      read++;
+      return Reflect.get(target, key);
+    },
+  });
+  assertEquals(isSame({ long: watched }, { long: [{ n: 1 }, ...long] }), false);
+  assertEquals(isSame([0, watched], [1, watched]), false);
+  assert(read < 100, String(read));
+  const own = JSON.parse('{"__proto__": 1}');
+  const rows: [a: unknown, b: unknown, isEqual: boolean][] = [
+    [own, JSON.parse('{"__proto__": 1}'), true],
+    [own, {}, false],
+    [own, JSON.parse('{"__proto__": 2}'), false],
+    [{ a: 1 }, { b: 1 }, false],
+    [{ a: undefined }, { b: undefined }, false],
+    [[], {}, false],
+    [[1], { 0: 1 }, false],
+    [null, {}, false],
+    ["1", 1, false],
+    [new Date(1), new Date(2), false],
+    [new Date(1), {}, false],
+    [new Map([[1, 2]]), new Map([[1, 3]]), false],
+  ];
+  for (const [a, b, isEqual] of rows) {
+    assertEquals([isSame(a, b), isSame(b, a)], [isEqual, isEqual]);
+  }
+});
+
 Deno.test("numbers are judged as the MCP server gets them: 1e400 is null there, and -0 is 0", () => {
   const judge = (condition: Conditions, text: string): [boolean, boolean] => {
     const n: unknown = JSON.parse(text);
@@ -432,47 +464,4 @@ Deno.test("a rule in words has what is to be known of the arguments that it does
     'ask about tool "write" (shows what it changes in the file that "path" names, below "/srv")',
     "ask about every other call",
   ]);
-});
-
-Deno.test("strayNames() finds what a rule names and no MCP server has; a name with * is for what may come", () => {
-  const write = { names: ["write_file", "put"], arguments: ["path", "text"] };
-  const files = { names: ["files", "org.files"], tools: [write] };
-  const open = { names: ["mail"], tools: [{ names: ["send"] }] };
-  const rows: [rule: Omit<Rule, "then">, problem?: string][] = [
-    [{ server: "files", tool: "put", when: { path: { in: [1] } } }],
-    [{ server: "org.*", tool: "delete_*" }],
-    [{ tool: "send", when: { whatever: { min: 1 } } }],
-    [{ when: { path: { in: [1] } } }],
-    [
-      { server: "fils", tool: "wirte" },
-      'there is no MCP server "fils"; did you mean "files"?',
-    ],
-    [
-      { tool: "wirte_file" },
-      'no MCP server that it is about has a tool "wirte_file"; did you mean "write_file"?',
-    ],
-    [
-      { server: "mail", tool: "put" },
-      'no MCP server that it is about has a tool "put"',
-    ],
-    [
-      { tool: "put", when: { pth: { in: [1] } } },
-      'no tool that it is about has an argument "pth"; did you mean "path"?',
-    ],
-    [
-      {
-        tool: "put",
-        file: { path: "path", content: "txt", under: "/srv" },
-      },
-      'no tool that it is about has an argument "txt"; did you mean "text"?',
-    ],
-  ];
-  for (const [rule, problem] of rows) {
-    assertEquals(
-      strayNames([{ then: "ask", ...rule }], [files, open]),
-      problem === undefined ? [] : [`rules.0: ${problem}`],
-    );
-  }
-  const away = { names: ["files"] };
-  assertEquals(strayNames([{ then: "deny", tool: "put" }], [away]), []);
 });

@@ -4,7 +4,7 @@ import {
   retryMs,
 } from "../../../../shared/approvals/device.ts";
 
-Deno.test("a device tries again later with each failure, and never sooner than the Server wants", () => {
+Deno.test("a device tries again later with each failure, and never sooner than the Server allows", () => {
   const out = new NotPassedError(404, undefined);
   for (
     const [failures, least] of [[0, 500], [1, 1_000], [5, 15_000]] as const
