@@ -64,13 +64,6 @@ import { LIMITS } from "../../shared/approvals/question.ts";
 import { onAbort } from "../../shared/async.ts";
 import type { CallClock } from "./call_clock.ts";
 
-export type {
-  Confirm,
-  ConfirmAnswer,
-  Confirmed,
-  ConfirmRequest,
-} from "./confirm.ts";
-
 /** The circumstances of a decision. */
 interface CallContext {
   /** Ends the call; its reason is `timeout` where it has timed out. */

@@ -28,7 +28,7 @@ import {
 import type {
   ConfirmAnswer,
   ConfirmRequest,
-} from "../../../../computer/tools/confirmations.ts";
+} from "../../../../computer/tools/confirm.ts";
 import { readFields } from "../../../../computer/tools/form.ts";
 import { textWidth } from "../../../../cli/terminal_text.ts";
 import { nameText, quoted } from "../../../../shared/shown_text.ts";

@@ -9,7 +9,7 @@ import { setImmediate } from "node:timers/promises";
 import type {
   ConfirmAnswer,
   ConfirmRequest,
-} from "../../../../computer/tools/confirmations.ts";
+} from "../../../../computer/tools/confirm.ts";
 import type { ElicitResult } from "../../../../protocol/mod.ts";
 import type { ElicitRequest } from "../../../../computer/tools/elicitations.ts";
 import {

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type {
   Confirm,
   ConfirmAnswer,
-} from "../../../../computer/tools/confirmations.ts";
+} from "../../../../computer/tools/confirm.ts";
 import { firstAnswer } from "../../../../computer/tools/first_answer.ts";
 import {
   askedPerson,
