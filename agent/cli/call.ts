@@ -182,7 +182,7 @@ function failure(
 /** Remedies for calls in which a person at the Computer did not answer in time. */
 const UNANSWERED: Readonly<Record<Waiting, string>> = {
   confirmation:
-    "not confirmed in time: a person at the Computer has to answer its question, or its configuration has to allow the tool with auto_apply; --confirmation-timeout gives them more time",
+    "not confirmed in time: a person at the Computer has to answer its question, or its rules have to allow the call; --confirmation-timeout gives them more time",
   answer:
     "not answered in time: a person at the Computer has to, in its terminal or on its page (--ui)",
 };
@@ -192,7 +192,7 @@ const REMEDIES: Readonly<Record<number, string>> = {
   4002: "the Computer's configuration forbids it",
   4004: "give it more time with --timeout",
   4005:
-    "a person at the Computer has to allow it, or its configuration with auto_apply",
+    "a person at the Computer has to allow it, or its rules, which smcp-computer rules lists there",
   4006: "a person at the Computer has to sign in",
   4007: "a person at the Computer has to sign in again",
 };

@@ -8,7 +8,8 @@
  * | waiting | the first valid `hello` | typing |
  * | typing | the right digits | paired: stored, and the Server gets the new list |
  * | paired | the device's first poll; the end of the five minutes | – |
- * | any | the third wrong digits, five minutes, `pair` again, the end of the Computer | – |
+ * | typing | the third wrong digits, Ctrl-C | refusing, for what is left of the five minutes |
+ * | any | five minutes, `pair` again, the end of the Computer | – |
  *
  * A device that is paired gets its token as often as it asks for it until it has used it: the answer may be
  * lost on the way.
@@ -324,11 +325,15 @@ class Pairing {
   }
 
   end(how: PairingEnd): void {
-    this.#stopTimer();
     this.#state = "gone";
     this.#ended.resolve(how);
-    this.#gone.resolve();
     this.#changes.report();
+    // A device that shows digits is refused for what is left of the five minutes: without its token it would
+    // get the Server's answer, which is that of any absence, and wait on.
+    const isRefused = how === "wrong digits" || how === "cancelled";
+    if (isRefused && this.#candidate !== undefined) return;
+    this.#stopTimer();
+    this.#gone.resolve();
   }
 
   #store({ label, pub }: Candidate): Promise<Device> {
@@ -380,9 +385,16 @@ export const waitMs = (wanted: unknown): number =>
 /** @throws {TypeError} when browsers would offer no cryptography at an address, or others could change it */
 function checkAddress(address: string, what: "page" | "Server"): void {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.protocol === "https:") return;
-  if (url?.protocol === "http:" && isLoopbackName(url.hostname)) return;
-  throw new TypeError(
-    `The ${what} ${address} cannot be used by a phone: expected an address with https, as browsers offer no cryptography without`,
-  );
+  const isSafe = url?.protocol === "https:" ||
+    url?.protocol === "http:" && isLoopbackName(url.hostname);
+  if (url === undefined || !isSafe) {
+    throw new TypeError(
+      `The ${what} ${address} cannot be used by a phone: expected an address with https, as browsers offer no cryptography without`,
+    );
+  }
+  if (url.href.includes("#") || url.username !== "" || url.password !== "") {
+    throw new TypeError(
+      `The ${what} ${url.origin}${url.pathname} cannot be used with a user, a password or a part after "#": leave them out, as the link has its secret there`,
+    );
+  }
 }

@@ -60,7 +60,7 @@ class Measure {
   /** Why it is too much. */
   excess: string | undefined;
   /** Those of the values that have names in them. */
-  readonly named = new WeakSet<object>();
+  readonly named = new Set<object>();
   #bytes = 0;
   #names = 0;
 

@@ -126,7 +126,10 @@ export const servingFlags = (required = true): Option[] => [
     "--push-host <host>",
     "send Web Push to this host too, where a device asks for it; repeatable; those of browsers are known",
   ).argParser(collectHost),
-  option("--yes", "run every tool without confirmation"),
+  option(
+    "--yes",
+    "run tools without confirmation, but for what rules deny or ask every time",
+  ),
 ];
 
 /** Adds the options of `run`. */

@@ -1,6 +1,6 @@
 /**
- * The live view of `run`: a block at the end of the terminal with connection, MCP servers, problems and
- * running calls. It is drawn again when the Computer reports a change, and each second while it shows
+ * The live view of `run`: a block at the end of the terminal with connection, MCP servers, problems,
+ * permissions and running calls. It is drawn again when the Computer reports a change, and each second while it shows
  * a duration.
  *
  * @module
@@ -26,11 +26,14 @@ import type {
   ToolCallStarted,
 } from "../tools/events.ts";
 import type { ServerStatus } from "../host/server_status.ts";
+import { permissionText } from "./question_text.ts";
+import type { Permission } from "../rules/permissions.ts";
 import {
   callerText,
   callKey,
   howItEnded,
   onStatusChange,
+  permissionLeft,
   serverLabel,
   STATE_SIGNS,
 } from "./report.ts";
@@ -47,6 +50,8 @@ import {
 
 /** Redraw interval while a duration is shown. */
 const TICK_MS = 1_000;
+/** Redraw interval while minutes are shown. */
+const MINUTE_TICK_MS = 20_000;
 
 /**
  * Shows the status of a Computer in a block at the end of the terminal; ended calls and notes are
@@ -62,19 +67,19 @@ export function liveView(
   const calls = new Map<string, RunningCall>();
   const block = new LiveBlock(canvas, ({ columns, rows }) => {
     const status = computer.status();
-    const isTimed = calls.size > 0 ||
-      status.servers.some(({ nextAttempt }) => nextAttempt);
+    const permissions = computer.permissions.list();
     return {
       lines: statusBlock({
         status,
         url: computer.url,
+        permissions,
         calls: [...calls.values()],
         now: Date.now(),
         columns,
         rows,
         colour,
       }),
-      againIn: isTimed ? TICK_MS : undefined,
+      againIn: againIn(calls.size, status, permissions),
     };
   });
   const changed = () => block.changed();
@@ -113,6 +118,18 @@ export function liveView(
   };
 }
 
+/** Returns when durations that are shown have changed; undefined where there is none. */
+function againIn(
+  calls: number,
+  { servers }: ComputerStatus,
+  permissions: readonly Permission[],
+): number | undefined {
+  const isTimed = calls > 0 || servers.some(({ nextAttempt }) => nextAttempt);
+  if (isTimed) return TICK_MS;
+  const isEnding = permissions.some(({ untilMs }) => untilMs !== undefined);
+  return isEnding ? MINUTE_TICK_MS : undefined;
+}
+
 /** A running tool call. */
 interface RunningCall extends ToolCallStarted {
   /** Start time in milliseconds since the epoch. */
@@ -127,6 +144,8 @@ interface LiveStatus extends Look {
   readonly status: ComputerStatus;
   /** URL of the Server. */
   readonly url: string;
+  /** What was allowed beyond the rules, oldest first. */
+  readonly permissions: readonly Permission[];
   /** Running calls, oldest first. */
   readonly calls: readonly RunningCall[];
   /** Current time in milliseconds since the epoch. */
@@ -137,18 +156,48 @@ interface LiveStatus extends Look {
 
 const MAX_SHOWN_CALLS = 5;
 
-/** Renders the status of a Computer: connection, office, MCP servers, problems, running calls. */
+/** Renders the status of a Computer: connection, office, MCP servers, problems, permissions, running calls. */
 export function statusBlock(live: LiveStatus): string[] {
   const rule: Span = ["─".repeat(live.columns), "dim"];
   const head = [[rule], connectionLine(live)];
   const calls = callLines(live);
-  const room = live.rows - head.length - calls.length;
+  const given = permissionLines(live);
+  // Of permissions the number comes first; their sentences get the lines that are left.
+  const count = given.slice(0, 1);
+  const room = live.rows - head.length - calls.length - count.length;
   // MCP servers come first; their errors get as many lines as fit.
   const bodies = [3, 1, 0].map((lines) => bodyLines(live, lines));
   const body = bodies.find(({ length }) => length <= room) ?? bodies.at(-1);
-  return [...head, ...fit(body ?? [], room), ...calls].slice(0, live.rows)
+  const shown = fit(body ?? [], room);
+  const sentences = fit(given.slice(1), room - shown.length);
+  return [...head, ...shown, ...count, ...sentences, ...calls]
+    .slice(0, live.rows)
     .map((spans) => paint(spans, live));
 }
+
+/** Describes how many permissions there are, and each of them; nothing where there is none. */
+function permissionLines({ permissions, now, columns }: LiveStatus): Span[][] {
+  const { length } = permissions;
+  if (length === 0) return [];
+  return [
+    [
+      ["  ✓ ", "good"],
+      [length === 1 ? "1 permission" : `${length} permissions`],
+      ["  smcp-computer rules removes them", "dim"],
+    ],
+    ...permissions.map((permission): Span[] => {
+      const left = permissionLeft(permission, now);
+      const end = left === "" ? "" : `  (${left})`;
+      const room = columns - INDENT.length - textWidth(end);
+      return [[INDENT], [brief(permissionText(permission), room)], [
+        end,
+        "dim",
+      ]];
+    }),
+  ];
+}
+
+const INDENT = "    ";
 
 function connectionLine({ status, url }: LiveStatus): Span[] {
   const { connection, protocol, office, name, skills } = status;
@@ -250,6 +299,7 @@ function callLines({ calls, now, columns }: LiveStatus): Span[][] {
 /** Drops lines that do not fit, and adds their number. */
 function fit(lines: readonly Span[][], room: number): Span[][] {
   if (lines.length <= room) return [...lines];
+  if (room < 1) return [];
   const kept = lines.slice(0, Math.max(0, room - 1));
   return [...kept, [[`  … and ${lines.length - kept.length} more`, "dim"]]];
 }

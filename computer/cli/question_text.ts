@@ -8,6 +8,11 @@
  */
 import type { AskedInput } from "../config/input_store.ts";
 import { plain, shorten, textWidth } from "../../cli/terminal_text.ts";
+import {
+  diffLines,
+  leftOutText,
+  nearChanges,
+} from "../../shared/approvals/line_diff.ts";
 import { nameText, quoted } from "../../shared/shown_text.ts";
 import type {
   CallToConfirm,
@@ -16,6 +21,7 @@ import type {
   FileNow,
 } from "../tools/confirm.ts";
 import type { ElicitRequest } from "../tools/elicitations.ts";
+import type { Permission } from "../rules/permissions.ts";
 import type { Field } from "../tools/form.ts";
 import {
   cutText,
@@ -98,6 +104,7 @@ export function describeCall(request: ConfirmRequest): QuestionText {
   const { tool, name, server, bundleId, params } = request;
   const { facts, excess } = describeArguments(params);
   const none = facts.length === 0 ? "none" : "";
+  const isChange = request.diff !== undefined && excess === undefined;
   return {
     title: "Run this tool?",
     subject: describeSubject(request),
@@ -106,8 +113,7 @@ export function describeCall(request: ConfirmRequest): QuestionText {
       ...name === tool ? [] : [ours("Called as", quoted(name))],
       ...serverFacts(server, bundleId),
       ours("Arguments", none),
-      ...facts,
-      ...request.diff === undefined ? [] : [fileFact(request.diff)],
+      ...isChange ? withChange(facts, params, request.diff) : facts,
       ...request.rule.id === "default" ? [] : [
         ours("Asked because of", `${request.rule.id}: ${request.rule.text}`),
       ],
@@ -120,15 +126,28 @@ export function describeCall(request: ConfirmRequest): QuestionText {
   };
 }
 
-/** Shows what a file has before the call, which the argument is to replace. */
-const fileFact = ({ of, before }: FileNow): Fact => ({
-  name: `The file that ${nameText(of)} is for has now`,
-  depth: 0,
-  text: before === undefined
-    ? "nothing: it does not exist"
-    : quoted(before, true),
-  length: before?.length ?? 0,
-});
+/** Shows of the argument with the content of a file what it changes there; of a new file, that it is new. */
+function withChange(
+  facts: readonly Fact[],
+  params: ConfirmRequest["params"],
+  { of, before }: FileNow,
+): Fact[] {
+  const after = params[of];
+  const at = Object.keys(params).indexOf(of);
+  const argument = facts.filter(({ depth }) => depth === 1)[at];
+  if (argument === undefined || typeof after !== "string") return [...facts];
+  if (before === undefined) {
+    return [...facts, ours(`The file for ${argument.name}`, "is a new one")];
+  }
+  const lines = nearChanges(diffLines(before, after)).map((line) =>
+    typeof line === "number"
+      ? `  … ${leftOutText(line)}`
+      : `${line[0]} ${quoted(line[1])}`
+  );
+  const text = ["what it changes in the file", ...lines].join("\n");
+  const change = { ...argument, text, length: text.length };
+  return facts.map((fact) => fact === argument ? change : fact);
+}
 
 /** Names the tool and its caller in one line. */
 const describeSubject = (request: CallToConfirm): string =>
@@ -266,15 +285,9 @@ const LOGGED = { head: 48, tail: 16 };
 /** Writes what a call is about as lines for a log: each argument by its name, long values cut. */
 export function logLines(request: CallToConfirm): string[] {
   const { facts, excess } = describeArguments(request.params);
-  const lines = facts.map(({ name, depth, text, length }) => {
-    const indent = "  ".repeat(Math.min(Math.max(depth, 1), 8));
-    if (text === "") return `${indent}${name}`;
-    const line = text.replaceAll("\n", " ");
-    const cut = cutText(line, LOGGED.head, LOGGED.tail);
-    const value = cut
-      ? `${cut.head} … (${length} characters) … ${cut.tail}`
-      : line;
-    return `${indent}${name}: ${value}`;
+  const lines = facts.map((fact) => {
+    const indent = "  ".repeat(Math.min(Math.max(fact.depth, 1), 8));
+    return `${indent}${shortFact(fact, ": ")}`;
   });
   const note = excess === undefined
     ? []
@@ -282,6 +295,35 @@ export function logLines(request: CallToConfirm): string[] {
   return [describeSubject(request), ...note, ...lines];
 }
 
-/** Describes the input that is asked for. */
+/** Writes a fact in one line, a long text cut. */
+function shortFact({ name, text, length }: Fact, between: string): string {
+  if (text === "") return name;
+  const line = text.replaceAll("\n", " ");
+  const cut = cutText(line, LOGGED.head, LOGGED.tail);
+  const value = cut
+    ? `${cut.head} … (${length} characters) … ${cut.tail}`
+    : line;
+  return `${name}${between}${value}`;
+}
+
+/** How many arguments of a permission are shown. */
+const MAX_LISTED = 8;
+
+/** Describes what a permission covers, with the arguments that a call must have. */
+export function permissionText(
+  { covers, fixed }: Pick<Permission, "covers" | "fixed">,
+): string {
+  if (fixed === undefined) return covers;
+  const { facts } = describeArguments(fixed);
+  const shown = facts.slice(0, MAX_LISTED).map((fact) =>
+    shortFact(fact, " = ")
+  );
+  const more = facts.length - shown.length;
+  if (more > 0) shown.push(`… and ${more} more`);
+  const list = shown.length === 0 ? "none" : shown.join(", ");
+  return `${covers.replace(/\.$/, "")}: ${list}.`;
+}
+
+/** Describes the input that is asked for; one without an id is a question of ours. */
 export const inputMessage = ({ id, description }: AskedInput): string =>
-  `${plain(description || "Value")} (input "${plain(id)}")`;
+  plain(description || "Value") + (id === "" ? "" : ` (input "${plain(id)}")`);

@@ -7,7 +7,9 @@
 import type { SmcpComputer } from "../computer.ts";
 import { isPlainName, MAX_PLAIN_NAME } from "../../shared/checks.ts";
 import { hideSecrets } from "../util/secrets.ts";
+import { relativeTime } from "../../shared/relative_time.ts";
 import { nameText } from "../../shared/shown_text.ts";
+import type { ListedPermission } from "../control/messages.ts";
 import type {
   ServerFailure,
   ServerState,
@@ -179,7 +181,20 @@ const STATUS_EVENTS = [
   "skillsChanged",
   "problemsChanged",
   "configChanged",
+  "permissionsChanged",
   "connected",
   "disconnected",
   "joined",
 ] as const;
+
+/** Describes what is left of a permission; empty where its sentence has all of it. */
+export const permissionLeft = (
+  { usesLeft, untilMs }: Pick<ListedPermission, "usesLeft" | "untilMs">,
+  now: number,
+): string =>
+  [
+    ...usesLeft === undefined ? [] : [`${usesLeft} left`],
+    ...untilMs === undefined
+      ? []
+      : [`ends ${relativeTime(new Date(untilMs).toISOString(), now)}`],
+  ].join(", ");

@@ -20,7 +20,7 @@ import { describeFailure } from "../../client/errors.ts";
 import { isRecord } from "../../protocol/names.ts";
 import type { InProcessConnection } from "../../shared/in_process.ts";
 import { listenOrExplain } from "../../cli/listen.ts";
-import { commandHint } from "../../cli/own_command.ts";
+import { commandHint, ownCommand } from "../../cli/own_command.ts";
 import { reporting, runCommand, UsageError } from "../../cli/run.ts";
 import { protocolOption } from "../../cli/server_flags.ts";
 import { plain } from "../../cli/terminal_text.ts";
@@ -174,6 +174,7 @@ async function up(createServer: CreateServer, flags: UpFlags): Promise<void> {
     bannerLines(own, mcp).forEach(print);
     if (key) print(keyLine(key));
     if (operator) print(operatorLines(publicUrl ?? url, operator.token));
+    if (flags.approvals) print(approvalsLine(publicUrl ?? url));
     if (publicUrl !== undefined) print(await whetherReached(publicUrl, url));
     const connection = server.connect(isNamed(protocol) ? { protocol } : {});
     await host({ ...flags, url, path: "/smcp/", connection }, config);
@@ -189,6 +190,12 @@ function keyLine({ text, file }: NonNullable<EmbeddedServer["key"]>): string {
     ? `Key: as it was shown when it was made; ${renew}, which ends all sign-ins`
     : `Key: ${text}\n(shown once; ${renew})`;
 }
+
+/** Shows how a phone comes to answer. */
+const approvalsLine = (url: string): string =>
+  `Approvals: ${url.replace(/\/+$/, "")}/approve; to pair a phone: ${
+    ownCommand("smcp-computer", process.execPath)
+  } pair`;
 
 /** How long the public URL has to answer. */
 const REACH_TIMEOUT_MS = 3000;

@@ -103,7 +103,9 @@ function explainIssue(
       return `expected ${allowed.join(", ").replace(/, ([^,]+)$/, " or $1")}`;
     }
     case "too_small":
-      if (issue.origin === "string") return "it is empty";
+      if (issue.origin === "string" || issue.origin === "array") {
+        return "it is empty";
+      }
       return issue.origin === "number" ? "expected a number above 0" : message;
   }
   return message;

@@ -17,10 +17,17 @@ import {
 
 const glob = z.string().check(z.minLength(1));
 
-const absolutePath = z.string().check(z.refine(
-  (path) => readPath(path) !== undefined,
-  'expected an absolute path, such as "/srv/notes" or "C:\\\\notes", without short names such as "PROGRA~1"',
-));
+const absolutePath = z.string().check(
+  z.refine(
+    (path) => readPath(path) !== undefined,
+    'expected an absolute path, such as "/srv/notes" or "C:\\\\notes", without short names such as "PROGRA~1"',
+  ),
+  // Or a rule would quietly match nothing: a "deny", too.
+  z.refine(
+    (path) => !path.includes("${"),
+    "inputs and variables are not filled in rules: write the path itself",
+  ),
+);
 
 /** As URLs have it when they are read: an address in numbers has one form alone. */
 const isHost = (text: string): boolean =>

@@ -164,10 +164,10 @@ export const HELLO = z.strictObject({ token: text });
 export const REQUEST = z.discriminatedUnion("command", [
   z.strictObject({ command: z.literal("where") }),
   z.strictObject({ command: z.literal("devices") }),
-  z.strictObject({ command: z.literal("removeDevice"), which: text }),
+  z.strictObject({ command: z.literal("removeDevice"), which: z.string() }),
   z.strictObject({ command: z.literal("rules") }),
-  z.strictObject({ command: z.literal("removePermission"), which: text }),
-  z.strictObject({ command: z.literal("pair"), page: text.optional() }),
+  z.strictObject({ command: z.literal("removePermission"), which: z.string() }),
+  z.strictObject({ command: z.literal("pair"), page: z.string().optional() }),
 ]);
 /** A request of a command. */
 export type ControlRequest = z.infer<typeof REQUEST>;

@@ -34,7 +34,7 @@ export interface Rule {
   every?: boolean;
   /** Why, for people; the reason of a `deny` is in the answer to the Agent. */
   reason?: string;
-  /** Arguments that write a file, for `ask`: the question then shows what the file has now. */
+  /** Arguments that write a file, for `ask`: the question then shows what changes in it. */
   file?: FileArguments;
 }
 
@@ -181,25 +181,27 @@ function ruleText(rule: Rule): string {
   const conditions = Object.entries(when ?? {}).map(([name, each]) =>
     `${JSON.stringify(name)} ${conditionsText(each)}`
   );
-  const others = then !== "allow"
-    ? []
-    : rule.any === true
-    ? ["with any arguments"]
-    : [rule.others === "any" ? "and any others" : "and no others"];
   return [
     verb,
     tool === undefined ? "any tool" : `tool ${JSON.stringify(tool)}`,
     ...server === undefined ? [] : [`of MCP server ${JSON.stringify(server)}`],
     ...agent === undefined ? [] : [`for Agent ${JSON.stringify(agent)}`],
     ...conditions.length === 0 ? [] : [`where ${conditions.join(" and ")}`],
-    ...others,
+    ...then === "allow" ? [othersText(rule, conditions.length > 0)] : [],
     ...file === undefined ? [] : [
-      `(the file of ${JSON.stringify(file.path)} is shown below ${
-        JSON.stringify(file.under)
-      })`,
+      `(shows what it changes in the file that ${
+        JSON.stringify(file.path)
+      } names, below ${JSON.stringify(file.under)})`,
     ],
     ...reason === undefined ? [] : [`– ${JSON.stringify(reason)}`],
   ].join(" ");
+}
+
+/** Describes the arguments that an `allow` does not name. */
+function othersText({ any, others }: Rule, hasConditions: boolean): string {
+  const isAny = any === true || others === "any";
+  if (!hasConditions) return isAny ? "with any arguments" : "without arguments";
+  return isAny ? "and any other arguments" : "and no other argument";
 }
 
 const conditionsText = (conditions: Conditions): string =>
@@ -266,7 +268,7 @@ function shownSettings(
     ];
   });
   const id = `servers.${name}.default_tool_meta.auto_apply`;
-  const others = `each other tool of MCP server ${JSON.stringify(name)}`;
+  const others = `every other tool of MCP server ${JSON.stringify(name)}`;
   return shared ? [...own, autoApply(id, true, others)] : own;
 }
 

@@ -355,7 +355,10 @@ export class Confirmations {
       if (untilMs === undefined || this.#now() >= untilMs) return;
       untilMs = undefined;
       const outcome = { kind: "answered", by: "person", confirmed } as const;
-      if (this.#take(request, call, outcome)) this.#tickets.add(call);
+      if (!this.#take(request, call, outcome)) return;
+      // A permission lets the repeated call run by itself, and no more once it was removed.
+      const answer = offered(request.options, confirmed.answer);
+      if (answer === "once") this.#tickets.add(call);
     };
   }
 

@@ -140,6 +140,7 @@ class ApprovePage {
       (option, reason) => this.#answer(option, reason),
     );
     this.#current = { view, connection };
+    if (this.#shownIdle) fill(this.#news); // it was read
     this.#shownIdle = "";
     fill(this.#main, this.#news, view.elements);
     fill(this.#bar, view.bar);

@@ -5,10 +5,14 @@
  * shows its head, its count and its tail until it was opened.
  */
 /** @import { Question } from "../../shared/approvals/question.ts" */
-/** @import { DiffLine } from "./diff.js" */
+/** @import { DiffLine } from "../../shared/approvals/line_diff.ts" */
 import { h } from "../page/kit/element.js";
 import { framedText } from "../../shared/shown_text.ts";
-import { diffLines, nearChanges } from "./diff.js";
+import {
+  diffLines,
+  leftOutText,
+  nearChanges,
+} from "../../shared/approvals/line_diff.ts";
 
 /** Longer texts are folded. */
 const MAX_CHARACTERS = 1200;
@@ -187,12 +191,7 @@ const shortLine = (line) =>
 /** @param {DiffLine | number} line */
 function lineNode(line) {
   if (typeof line === "number") {
-    return h(
-      "span.cut",
-      line === 1
-        ? "1 line stays as it is"
-        : `${count.format(line)} lines stay as they are`,
-    );
+    return h("span.cut", leftOutText(line));
   }
   const [kind, text] = line;
   const name = kind === "+" ? "ins" : kind === "-" ? "del" : "span.same";

@@ -103,11 +103,7 @@ export async function pair(root, link) {
   const label = await asked(root, link);
   if (label === undefined) return undefined;
   try {
-    fill(
-      root,
-      h("h1", "Pairing"),
-      h("p.dim", { role: "status" }, "One moment"),
-    );
+    fill(root, h("p.dim", { role: "status" }, "Pairing"));
     const to = { office: link.office, route: link.computer };
     const cancelled = new AbortController();
     const send = sender(to, cancelled.signal);
@@ -122,7 +118,7 @@ export async function pair(root, link) {
     return await failed(
       root,
       error instanceof RefusedError || /answers 404/.test(String(error))
-        ? "The link was used, is older than 5 minutes, or its Computer is not connected. Run “smcp-computer pair” again, for a new link."
+        ? "The link was used, its pairing has ended, or its Computer is not connected. Run “smcp-computer pair” again."
         : error instanceof Error
         ? `${error.message}.`
         : String(error),

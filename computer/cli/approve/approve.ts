@@ -20,6 +20,7 @@ import {
 import { LIMITS } from "../../../shared/approvals/question.ts";
 import { sleep } from "../../../shared/async.ts";
 import { nameText } from "../../../shared/shown_text.ts";
+import { reasonOf } from "../../util/values.ts";
 import { person } from "../make_computer.ts";
 import type { View } from "../screen.ts";
 import { Device } from "./device.ts";
@@ -84,7 +85,7 @@ export async function approve(
 /** Asked after a no. */
 const WHY_NOT = {
   type: "promptString",
-  id: "reason",
+  id: "",
   description: "Why not? The model reads it; Enter alone gives no reason",
 } as const;
 
@@ -130,6 +131,7 @@ async function pair(
     `Type these digits where \`smcp-computer pair\` runs: ${digits}\nThey are for you alone: give them to no other person`,
   );
   const end = performance.now() + LIMITS.pairMs;
+  let problem = "";
   for (let failures = 0;;) {
     try {
       const pairing = await begun.paired(signal);
@@ -138,6 +140,10 @@ async function pair(
     } catch (error) {
       const isOver = error instanceof RefusedError || performance.now() > end;
       if (isOver) throw new Error(PAIRING_ENDED);
+      if (reasonOf(error) !== problem) {
+        problem = reasonOf(error);
+        print(`not connected, tries again: ${problem}`);
+      }
       await sleep(retryMs(failures++, error), signal); // such as a lost connection: the digits stay
     }
   }

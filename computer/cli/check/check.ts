@@ -63,7 +63,9 @@ export async function check(flags: CheckFlags): Promise<void> {
     const signal = firstSignal();
     const servers = count(config.servers.length, "MCP server");
     const inputs = count(config.inputs.length, "input");
-    view.note(`${plain(flags.config)}: ${servers}, ${inputs}`);
+    const { length } = config.rules ?? [];
+    const rules = length === 0 ? "" : `, ${count(length, "rule")}`;
+    view.note(`${plain(flags.config)}: ${servers}, ${inputs}${rules}`);
     const stopped = await Promise.race([
       examine(tools, found, (waiting) => {
         if (isEnded) return;

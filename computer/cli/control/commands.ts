@@ -60,7 +60,7 @@ export function addApprovals(program: Command, add: AddSubcommand): void {
     "rules",
     "List the rules of a Computer that runs here, and what was allowed beyond them",
     "rules",
-    "rules remove 2",
+    "rules remove 4f1a",
   );
   addOptions(rules, ...choiceFlags(), option("--json", "print JSON"))
     .action(async (flags) => (await import("./lists.ts")).rules(flags));

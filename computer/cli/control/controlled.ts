@@ -16,6 +16,8 @@ import type {
   PairingEnd,
   RuleList,
 } from "../../control/messages.ts";
+import type { Permission } from "../../rules/permissions.ts";
+import { permissionText } from "../question_text.ts";
 import type { PersonsDevices } from "./persons_devices.ts";
 
 /** What a {@linkcode ControlledComputer} is made of. */
@@ -176,9 +178,10 @@ const warningsOf = (
     : [],
 ];
 
-const toListed = (
-  { id, covers, usesLeft, untilMs }: ListedPermission,
-): ListedPermission => ({ id, covers, usesLeft, untilMs });
+const toListed = (permission: Permission): ListedPermission => {
+  const { id, usesLeft, untilMs } = permission;
+  return { id, covers: permissionText(permission), usesLeft, untilMs };
+};
 
 /**
  * Picks the only item with a name, or with one that begins like that.
@@ -198,7 +201,7 @@ function pick<T>(
   const [found, ...more] = exact.length > 0
     ? exact
     : items.filter((item) =>
-      names(item).some((name) => name.startsWith(which))
+      which !== "" && names(item).some((name) => name.startsWith(which))
     );
   if (found !== undefined && more.length === 0) return found;
   const shown = items.map(list).join(", ");

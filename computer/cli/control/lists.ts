@@ -12,6 +12,7 @@ import type {
   ListedPermission,
   RuleList,
 } from "../../control/messages.ts";
+import { permissionLeft } from "../report.ts";
 import { type ChoiceFlags, reached } from "./reach.ts";
 
 /** The flags of a list. */
@@ -93,14 +94,9 @@ export function ruleLines(
   { rules, permissions }: RuleList,
   now: number,
 ): string[] {
-  const width = `${rules.length}`.length;
   return [
     "The first rule that fits decides:",
-    ...rules.map(({ text, id, then }, at) =>
-      `${`${at + 1}`.padStart(width + 2)}. ${pad(then, 5)}  ${plain(text)}  (${
-        plain(id)
-      })`
-    ),
+    ...rules.map(({ text, id }) => `  ${plain(text)}  (${plain(id)})`),
     permissions.length === 0
       ? "No permissions: nothing was allowed beyond them"
       : "Permissions, which answer where a rule asks:",
@@ -108,15 +104,8 @@ export function ruleLines(
   ];
 }
 
-function permissionLine(
-  { id, covers, usesLeft, untilMs }: ListedPermission,
-  now: number,
-): string {
-  const left = [
-    ...usesLeft === undefined ? [] : [`${usesLeft} left`],
-    untilMs === undefined
-      ? "until its tool or MCP server changes"
-      : `ends ${relativeTime(new Date(untilMs).toISOString(), now)}`,
-  ];
-  return `${plain(id)}  ${plain(covers)}  (${left.join(", ")})`;
-}
+const permissionLine = (permission: ListedPermission, now: number): string => {
+  const { id, covers } = permission;
+  const left = permissionLeft(permission, now);
+  return `${plain(id)}  ${plain(covers)}${left === "" ? "" : `  (${left})`}`;
+};

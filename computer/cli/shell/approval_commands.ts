@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import process from "node:process";
 import { typedDigits } from "../../../shared/approvals/pairing.ts";
 import { onAbort } from "../../../shared/async.ts";
+import { plain } from "../../../cli/terminal_text.ts";
 import { quoted } from "../../../shared/shown_text.ts";
 import type { PairingEvent } from "../../control/messages.ts";
 import { deviceLines, ruleLines } from "../control/lists.ts";
@@ -53,7 +54,7 @@ export const APPROVAL_COMMANDS: ShellCommands = {
       const { covers } = await control.removePermission(
         oneWord(rest, "the id"),
       );
-      return `removed: ${covers}`;
+      return `removed: ${plain(covers)}`;
     },
   },
 };
@@ -102,7 +103,7 @@ class ShellPairing {
       await setTimeout(0); // what was shown comes first
       const typed = await askInput({
         type: "promptString",
-        id: "digits",
+        id: "",
         description: `Digits that ${label} shows`,
       }, this.#signal);
       if (typed === undefined) return undefined;

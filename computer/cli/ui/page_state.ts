@@ -1,10 +1,13 @@
 import { describeFailure, onStatusChange, serverLabel } from "../report.ts";
 import { CallLog } from "./call_log.ts";
 import type { Changes } from "./change_feed.ts";
+import { permissionText } from "../question_text.ts";
+import type { Permission } from "../../rules/permissions.ts";
 import type { PageQuestions } from "./page_questions.ts";
 import type { SmcpComputer } from "../../computer.ts";
 import { describeState, type ServerStatus } from "../../host/server_status.ts";
 import { hideSecrets } from "../../util/secrets.ts";
+import { plain } from "../../../cli/terminal_text.ts";
 
 /** The longest description of a tool in the list. */
 const MAX_DESCRIPTION_CHARS = 1_000;
@@ -83,6 +86,8 @@ function computerView(
   return {
     ...status,
     url: hideSecrets(computer.url),
+    /** What was allowed beyond the rules. */
+    permissions: computer.permissions.list().map(permissionItem),
     servers: servers.map((server) =>
       serverItem(server, addresses.get(server.name))
     ),
@@ -94,6 +99,16 @@ function computerView(
     })),
   };
 }
+
+const permissionItem = (permission: Permission) => {
+  const { id, usesLeft, untilMs } = permission;
+  return {
+    id,
+    covers: plain(permissionText(permission)),
+    ...(usesLeft !== undefined && { usesLeft }),
+    ...(untilMs !== undefined && { untilMs }),
+  };
+};
 
 /** @param address where a person authorizes the Computer for it, while that is awaited */
 function serverItem(status: ServerStatus, address: string | undefined) {

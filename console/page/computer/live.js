@@ -25,6 +25,13 @@ import { Live } from "../kit/live.js";
  * @property {readonly Tool[]} tools
  * @property {readonly string[]} skills
  * @property {readonly string[]} problems
+ * @property {readonly Permission[]} permissions
+ *
+ * @typedef {object} Permission what was allowed beyond the rules
+ * @property {string} id
+ * @property {string} covers in one sentence
+ * @property {number} [usesLeft] absent: any number
+ * @property {number} [untilMs] milliseconds since 1970; absent: as long as the sentence has it
  *
  * @typedef {object} Call
  * @property {number} key

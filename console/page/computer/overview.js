@@ -2,7 +2,7 @@
 /// <reference lib="dom" />
 /** @import { Column } from "../kit/list.js" */
 /** @import { View } from "../kit/page.js" */
-/** @import { Computer, Server, ComputerLive } from "./live.js" */
+/** @import { Computer, Permission, Server, ComputerLive } from "./live.js" */
 /** @import { Tone } from "../kit/text.js" */
 import { button, fill, h, keyed } from "../kit/element.js";
 import { dataTable, tableRow } from "../kit/list.js";
@@ -24,6 +24,15 @@ export const overview = {
     const heads = ["MCP server", ...COLUMNS, "Problems"];
     const table = dataTable({ "aria-labelledby": "servers" }, heads, body);
     nothing.hidden = table.hidden = true;
+    const permissions = h("ul");
+    const allowed = h(
+      "section",
+      { "aria-labelledby": "permissions", hidden: true },
+      h("h2", { id: "permissions" }, "Permissions"),
+      h("p.muted", "They answer where a rule asks, until they end:"),
+      permissions,
+      command("smcp-computer rules remove ID"),
+    );
     fill(
       root,
       h("h1", "Overview"),
@@ -32,6 +41,7 @@ export const overview = {
       h("h2", { id: "servers" }, "MCP servers"),
       nothing,
       table,
+      allowed,
     );
     live.subscribe(() => {
       const { computer } = live;
@@ -39,6 +49,12 @@ export const overview = {
       fill(about, statusTiles(computer));
       nothing.hidden = computer.servers.length > 0;
       table.hidden = !nothing.hidden;
+      allowed.hidden = computer.permissions.length === 0;
+      keyed(permissions, computer.permissions, {
+        itemKey: ({ id, usesLeft }) => `${id} ${usesLeft}`,
+        make: permissionItem,
+        update: () => {},
+      });
       keyed(problems, computer.problems, {
         itemKey: (text) => text,
         make: (text) => h("li.problem", text),
@@ -56,6 +72,19 @@ export const overview = {
     }, signal);
   },
 };
+
+/** @param {Permission} permission */
+const permissionItem = ({ id, covers, usesLeft, untilMs }) =>
+  h(
+    "li",
+    h("bdi", covers),
+    h(
+      "span.muted",
+      usesLeft !== undefined && ` ${usesLeft} left,`,
+      untilMs !== undefined && ` until ${clock.format(new Date(untilMs))},`,
+      ` ID ${id}`,
+    ),
+  );
 
 /** @param {Computer} computer */
 function statusTiles(computer) {

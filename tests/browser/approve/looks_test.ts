@@ -2,7 +2,10 @@
  * What a person sees on a phone, in both themes: no serious fault for people with other means, nothing
  * wider than the screen. With `SMCP_SCREENSHOTS_WRITE=1` it writes the screenshots of docs/approvals.md.
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { parseComputerConfig } from "../../../computer/config/parse_config.ts";
+import { shownRule } from "../../../computer/rules/rules.ts";
+import { offeredOptions } from "../../../computer/tools/asked_call.ts";
 import { consoleTest } from "../support/driven.ts";
 import { startLooking } from "../support/looking.ts";
 import {
@@ -15,22 +18,38 @@ import {
 const BEFORE = Array.from({ length: 40 }, (_, i) => `- item ${i + 1}`);
 const AFTER = BEFORE.with(20, "- item 21, done").toSpliced(22, 1);
 
-const OPTIONS = [
-  { id: "once", text: "Yes, this once" },
-  {
-    id: "hour",
-    text: "Yes, for an hour",
-    covers:
-      "Agent “planner” may run write_file of MCP server “files” with path = /srv/notes/today.md for an hour, at most 20 times.",
+const { servers: [config], rules: [rule] = [] } = parseComputerConfig({
+  servers: {
+    files: { type: "stdio", server_parameters: { command: "files" } },
   },
-  { id: "no", text: "No" },
-  {
-    id: "mute",
-    text: "No, and nothing of this Agent for 10 minutes",
-    covers:
-      "All calls of Agent “planner” that would ask are refused for 10 minutes.",
-  },
-] as const;
+  rules: [{
+    tool: "write_file",
+    then: "ask",
+    file: { path: "path", content: "content", under: "/srv/notes" },
+  }],
+});
+assert(config && rule);
+const PARAMS = { path: "/srv/notes/today.md", content: "Buy milk\n" };
+
+/** What a person reads, in the words of the Computer. */
+const WORDS = {
+  rule: shownRule(rule, 0),
+  options: offeredOptions({
+    call: {
+      agent: "planner",
+      bundleId: "files",
+      tool: "write_file",
+      params: PARAMS,
+      open: "content",
+      definition: "d",
+      configuration: "c",
+    },
+    server: "files",
+    config,
+    isOnly: false,
+    isInMemory: false,
+  }).filter(({ id }) => id !== "always"),
+};
 
 for (const scheme of ["light", "dark"] as const) {
   consoleTest(`the page for devices can be used, in ${scheme}`, async () => {
@@ -44,18 +63,23 @@ for (const scheme of ["light", "dark"] as const) {
     await looking.at("not-paired");
     await page.goto(pairing.link);
     await page.getByLabel("Name of this device").fill("Pixel");
+    // So that the screenshots are the same each time.
+    const server = page.getByText(approving.relay.url);
+    await server.evaluate((element) =>
+      element.textContent = "https://smcp.example.com"
+    );
+    await page.getByRole("heading").click();
     await looking.at("link");
     await page.getByRole("button", { name: "Pair", exact: true }).click();
     const digits = page.locator(".digits");
     const code = await digits.innerText();
-    // So that the screenshot is the same each time.
     await digits.evaluate((element) => element.textContent = "042 719");
     await looking.at("pairing");
     await pairing.type(code);
     await page.getByText("Nothing to decide").waitFor();
     await looking.at("paired");
 
-    const first = approving.ask({ options: OPTIONS });
+    const first = approving.ask({ ...WORDS, params: PARAMS });
     await still(page);
     await looking.at("question");
     first.end("answered at the terminal");
@@ -81,6 +105,7 @@ for (const scheme of ["light", "dark"] as const) {
     await page.getByText("Nothing to decide").waitFor();
 
     const change = approving.ask({
+      rule: WORDS.rule,
       params: { path: "/srv/notes/list.md", content: AFTER.join("\n") },
       diff: { of: "content", before: BEFORE.join("\n") },
     });

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { assertEquals, assertMatch } from "@std/assert";
 import { consoleTest } from "../support/driven.ts";
 import { openPairing, startApproving, tap } from "../support/approving.ts";
@@ -82,6 +83,28 @@ consoleTest(
 );
 
 consoleTest(
+  "a pairing that ends at the Computer ends in the page, which gets its refusal",
+  async () => {
+    await using approving = await startApproving();
+    await using tab = await approving.open();
+    const { page } = tab;
+    const begin = async () => {
+      const pairing = await openPairing(approving.approvals, approving.page);
+      await page.goto(pairing.link);
+      await page.getByRole("button", { name: "Pair", exact: true }).click();
+      const digits = await page.locator(".digits").innerText();
+      return { pairing, digits };
+    };
+    const { pairing, digits } = await begin();
+    const wrong = digits.startsWith("0") ? "111111" : "000000";
+    for (let i = 0; i < 3; i++) await pairing.type(wrong);
+    await page.getByText("its pairing has ended").waitFor();
+    // A later request gets it, too.
+    assertEquals(approving.approvals.verifiers.length, 1);
+  },
+);
+
+consoleTest(
   "threat 20: a relay in the Computer's place has other keys than the link says",
   async () => {
     await using approving = await startApproving();
@@ -113,6 +136,11 @@ consoleTest(
     assertEquals((await asked.answer).answer, "no");
     await page.getByText("Nothing to decide").waitFor(); // connected again
 
+    // A request that waits gets the Computer's refusal; a later one that of the Server, as of any absence.
+    for (let calm = 0; calm < 4;) {
+      await setTimeout(100);
+      calm = approving.relay.pending === 1 ? calm + 1 : 0;
+    }
     await approving.approvals.remove("Pixel");
     await page.getByText("refuses this device").waitFor();
     page.on("dialog", (dialog) => dialog.accept());

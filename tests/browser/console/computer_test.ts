@@ -108,6 +108,29 @@ const shownFacts = (page: ComputerPage["page"]): Promise<string[]> =>
   )`);
 
 consoleTest(
+  "the page of a Computer lists what was allowed beyond the rules, with what is left of it",
+  async () => {
+    await using shown = await startComputerPage({ servers });
+    const { page, office } = shown;
+    const call = () => callTool(office, "echo", { text: "a" });
+    const first = call();
+    const list = page.getByRole("region", { name: "Permissions" });
+    await answerable(page);
+    assertEquals(await list.count(), 0);
+    await page.getByRole("button", { name: "Yes, for an hour, 20 times" })
+      .click();
+    await first;
+    await list.getByText('For an hour Agent "planner" may run tool "echo"')
+      .waitFor();
+    await list.getByText("19 left, until ").waitFor();
+    await call();
+    await list.getByText("18 left, until ").waitFor();
+    assertEquals(await seriousFindings(page), []);
+    assertEquals(await tooWide(page), []);
+  },
+);
+
+consoleTest(
   "on the page of a Computer a yes waits until all was shown and scrolled to its end",
   async () => {
     await using shown = await startComputerPage({

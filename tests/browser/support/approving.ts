@@ -56,6 +56,11 @@ class Relay implements AsyncDisposable {
     );
   }
 
+  /** How many requests it passes on right now. */
+  get pending(): number {
+    return [...this.#pending.values()].reduce((sum, each) => sum + each, 0);
+  }
+
   get url(): string {
     return `http://127.0.0.1:${this.#server.addr.port}`;
   }
@@ -85,7 +90,9 @@ class Relay implements AsyncDisposable {
     if (!known.some((each) => each.verifier === verifier)) {
       return new Response("none", { status: 404, headers: CORS });
     }
-    const message = new Uint8Array(await request.arrayBuffer());
+    const body = await request.arrayBuffer().catch(() => undefined);
+    if (body === undefined) return new Response(null, { status: 400 }); // its client is gone
+    const message = new Uint8Array(body);
     const kind = message[1] ?? 0;
     this.requests.set(kind, 1 + (this.requests.get(kind) ?? 0));
     const pass = (message: Bytes) => this.#approvals.handle(message);

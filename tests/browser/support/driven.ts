@@ -49,8 +49,12 @@ const browser = program === undefined ? undefined : await chromium.launch({
 Deno.test.afterAll(() => browser?.close());
 
 /** Defines a test with a browser; it is skipped where there is none. */
-export function consoleTest(name: string, fn: () => Promise<void>): void {
-  Deno.test({ name, timeout: 180_000, ignore: program === undefined, fn });
+export function consoleTest(
+  name: string,
+  fn: () => Promise<void>,
+  timeout = 180_000,
+): void {
+  Deno.test({ name, timeout, ignore: program === undefined, fn });
 }
 
 /**

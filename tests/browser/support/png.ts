@@ -97,9 +97,13 @@ function paeth(a: number, b: number, c: number): number {
   return toA <= toB && toA <= toC ? a : toB <= toC ? b : c;
 }
 
+/** How many colours of areas there are at most, such as paper and boxes. */
+const OWN = 32;
+
 /**
  * Finds a palette, and the index of each pixel in it: of colours that differ in low bits alone, the most
- * frequent stands for all. A colour that is rare stays, unless there is one close to it.
+ * frequent stands for all. A colour that is rare stays, unless there is one close to it; those of areas stay
+ * as they are, however close.
  */
 function reduce(
   rgb: Uint8Array,
@@ -113,17 +117,19 @@ function reduce(
   const counts = new Map<number, number>();
   for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
   const colours = [...counts].sort(([, a], [, b]) => b - a).map(([one]) => one);
+  const own = new Map(colours.slice(0, OWN).map((one, index) => [one, index]));
   for (let lost = 0;; lost++) {
     const mask = 0x010101 * (0xff << lost & 0xff);
-    const kept = new Map<number, number>();
+    const kept = [...own.keys()];
+    const places = new Map<number, number>();
     for (const colour of colours) {
-      if (!kept.has(colour & mask)) kept.set(colour & mask, colour);
+      if (places.has(colour & mask)) continue;
+      places.set(colour & mask, own.get(colour) ?? kept.push(colour) - 1);
     }
-    if (kept.size > MAX_COLOURS) continue;
-    const places = new Map([...kept.keys()].map((key, index) => [key, index]));
+    if (kept.length > MAX_COLOURS) continue;
     return {
       palette: Uint8Array.from(
-        [...kept.values()].flatMap((colour) => [
+        kept.flatMap((colour) => [
           colour >> 16,
           colour >> 8 & 255,
           colour & 255,
@@ -131,7 +137,7 @@ function reduce(
       ),
       indexes: Uint8Array.from(
         pixels,
-        (pixel) => places.get(pixel & mask) ?? 0,
+        (pixel) => own.get(pixel) ?? places.get(pixel & mask) ?? 0,
       ),
     };
   }

@@ -277,7 +277,10 @@ const FAILED: readonly [
     [4001, 'the command "tools" lists what there is'],
     [4002, "the Computer's configuration forbids it"],
     [4004, "give it more time with --timeout"],
-    [4005, "a person at the Computer has to allow it, or its configuration"],
+    [
+      4005,
+      "a person at the Computer has to allow it, or its rules, which smcp-computer rules lists there",
+    ],
     [4006, "a person at the Computer has to sign in\n"],
     [4007, "a person at the Computer has to sign in again\n"],
   ].map(([error_code, remedy]): typeof FAILED[number] => [

@@ -8,6 +8,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import * as approvals from "../../../computer/approvals/approvals.ts";
 import type { Confirm } from "../../../computer/mod.ts";
 import { sendAnswer } from "../../../shared/approvals/device.ts";
+import type { OptionId } from "../../../shared/approvals/question.ts";
 import { answerBy, shownBy, Side } from "../../support/approvals/side.ts";
 import { startComputer, takeSeat } from "../../support/computer/computer.ts";
 import { fixtureHere } from "../../support/computer/fixture_here.ts";
@@ -51,7 +52,7 @@ async function start({ isPaired = true } = {}) {
     timedOut: (params: Record<string, unknown> = X) =>
       pc.call("echo", params, { confirmationTimeoutMs: 1_000 }),
     /** Answers on the phone. */
-    answer(option: "once" | "no") {
+    answer(option: OptionId) {
       assert(phone);
       return answerBy(phone, send, option);
     },
@@ -169,6 +170,30 @@ Deno.test("after a late no the same call is refused without a question", async (
   const { text, meta } = await scene.call("echo", X);
   assertEquals([meta.error_code, scene.asked], [4005, 1]);
   assertStringIncludes(text, "refused without asking");
+});
+
+Deno.test("a late no to all mutes the Agent, as one in time does", async () => {
+  await using scene = await start();
+  await scene.timedOut();
+  assertEquals(await scene.answer("mute"), "taken");
+  const { text, meta } = await scene.call("echo", { text: "other" });
+  assertEquals([meta.error_code, scene.asked], [4005, 1]);
+  assertStringIncludes(text, "refused without asking");
+});
+
+Deno.test("a late yes for an hour counts for the repeated call, and for equal ones after it", async () => {
+  await using scene = await start();
+  await scene.timedOut();
+  assertEquals(await scene.answer("hour"), "taken");
+  for (let i = 0; i < 2; i++) {
+    assertEquals((await scene.call("echo", X)).text, "x");
+  }
+  const [permission] = scene.computer.permissions.list();
+  assertEquals([permission?.usesLeft, scene.asked], [17, 1]);
+  assert(permission);
+  scene.computer.permissions.remove(permission.id);
+  const again = (signal: AbortSignal) => scene.call("echo", X, { signal });
+  assertEquals(await scene.asks(again), true);
 });
 
 Deno.test("without a device nobody can answer late, and the result asks for no repetition", async () => {

@@ -237,7 +237,7 @@ Deno.test("smcp-computer check --call says which rule decides on a call, and why
     then: "allow",
     rule: {
       id: "rules.1",
-      text: 'allow tool "say" where "text" is "a" and no others',
+      text: 'allow tool "say" where "text" is "a" and no other argument',
     },
     every: false,
     isAllowedOnceOnly: false,

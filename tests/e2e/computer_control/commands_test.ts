@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { runMain } from "../../support/command.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
@@ -29,7 +29,14 @@ Deno.test("commands reach the Computer of smcp-computer run, list its rules and 
   });
   const rules = await run("rules", "--name", "pc", "--office", "north");
   assertEquals(rules.code, 0, rules.stderr);
-  assertMatch(rules.stdout, /^The first rule that fits decides:\n/);
+  assertEquals(
+    rules.stdout.split("\n").slice(0, 3),
+    [
+      "The first rule that fits decides:",
+      '  deny tool "delete" of MCP server "files", which is not listed either  (servers.files.forbidden_tools.0)',
+      "  ask about every other call  (default)",
+    ],
+  );
   assertStringIncludes(rules.stdout, "No permissions");
   const unknown = await run("rules", "remove", "abc");
   assertEquals(unknown.code, 1);
@@ -39,6 +46,15 @@ Deno.test("commands reach the Computer of smcp-computer run, list its rules and 
     other.stderr,
     'no Computer of that name and office runs here; there is "pc" in office "north"',
   );
+  for (const what of ["device", "permission"]) {
+    const list = what === "device" ? "devices" : "rules";
+    const empty = await run(list, "remove", "");
+    assertEquals(empty.code, 1);
+    assertStringIncludes(
+      empty.stderr,
+      `there is no ${what} ""; there is none at all`,
+    );
+  }
   const unpaired = await run("devices", "remove", "Pixel");
   assertEquals(unpaired.code, 1);
   assertStringIncludes(unpaired.stderr, 'there is no device "Pixel"');

@@ -6,6 +6,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { approvals } from "@a2c-smcp/server/approvals";
+import { readLink } from "../../../shared/approvals/pairing.ts";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { runMain } from "../../support/command.ts";
@@ -13,6 +14,7 @@ import { configFile } from "../../support/computer/config_file.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { runComputer } from "../../support/computer/run_computer.ts";
 import { type Office, startOffice } from "../../support/office.ts";
+import { linkIn } from "../../support/approvals/link_in.ts";
 import { scratch } from "../../support/scratch.ts";
 import {
   assertRestored,
@@ -46,8 +48,7 @@ onTerminal(
     const { all: shown } = await pairing.until("Type here only what a phone");
     assertStringIncludes(shown, "█");
     assertStringIncludes(shown, "no phone reaches it");
-    const link = /http:\/\/\S+#1\.[\w.\-\s]+?(?=Open this)/.exec(shown)?.[0]
-      .replaceAll(/\s/g, "") ?? "";
+    const link = linkIn(shown);
     const keys = join(home.path, "keys.json");
     await using device = await startOnTerminal("computer", [
       ...["approve", "--approve-keys", keys, link],
@@ -104,6 +105,78 @@ onTerminal(
   },
 );
 
+onTerminal(
+  "a program that pairs ends with the reason when the digits were wrong three times",
+  async () => {
+    await using home = await scratch();
+    const env = { XDG_STATE_HOME: home.path };
+    await using office = await startApproving();
+    await using config = await configFile({ servers: {} });
+    await using computer = runComputer(office, config.file, { env });
+    await computer.line(/^joined office north as pc$/);
+    await using pairing = await startOnTerminal("computer", ["pair"], {
+      env,
+      ...SIZE,
+    });
+    const { all } = await pairing.until("Type here only what a phone");
+    const link = linkIn(all);
+    await using device = await startOnTerminal("computer", [
+      ...["approve", "--approve-keys", join(home.path, "keys.json"), link],
+    ], SIZE);
+    const shown = await device.until(/runs: \d{6}/);
+    const isZero = /runs: 000000/.test(shown.all);
+    for (const left of ["2 more tries", "1 more try", "not paired"]) {
+      await pairing.until(/Digits:\s*$/);
+      await pairing.type(`${isZero ? "000001" : "000000"}\r`);
+      await pairing.until(left);
+    }
+    await device.until("the digits were wrong three times");
+    assertEquals((await device.end).code, 1);
+  },
+);
+
+onTerminal(
+  "smcp-computer pair --page: the link opens that page, and leads to the Server",
+  async () => {
+    await using home = await scratch();
+    const env = { XDG_STATE_HOME: home.path };
+    await using office = await startApproving();
+    await using config = await configFile({ servers: {} });
+    await using computer = runComputer(office, config.file, { env });
+    await computer.line(/^joined office north as pc$/);
+    for (
+      const [page, problem] of [
+        ["http://approve.example/", "expected an address with https"],
+        ["https://approve.example/#x", 'a part after "#"'],
+      ] as const
+    ) {
+      const { code, stderr } = await runMain("computer", [
+        ...["pair", "--page", page],
+      ], { env });
+      assertEquals(code, 1, stderr);
+      assertStringIncludes(stderr, problem);
+    }
+    const page = "https://approve.example/phone/";
+    await using pairing = await startOnTerminal("computer", [
+      ...["pair", "--page", page],
+    ], { env, ...SIZE });
+    const { all: shown } = await pairing.until("Type here only what a phone");
+    const link = linkIn(shown);
+    assert(link.startsWith(`${page}#1.`), link);
+    assertEquals(readLink(link).url, office.url);
+    assert(!shown.includes("the page is the Server's"), shown);
+    // The program takes the same link.
+    await using device = await startOnTerminal("computer", [
+      ...["approve", "--approve-keys", join(home.path, "keys.json"), link],
+    ], SIZE);
+    const { all } = await device.until(/runs: \d{6}/);
+    const [, digits = ""] = /runs: (\d{6})/.exec(all) ?? [];
+    await pairing.until(/Digits:\s*$/);
+    await pairing.type(`${digits}\r`);
+    await device.until("pc: connected; nothing is asked");
+  },
+);
+
 onTerminal("Ctrl-C cancels a pairing: its link is worth nothing", async () => {
   await using home = await scratch();
   const env = { XDG_STATE_HOME: home.path };
@@ -116,8 +189,7 @@ onTerminal("Ctrl-C cancels a pairing: its link is worth nothing", async () => {
     ...SIZE,
   });
   const { all } = await pairing.until("Type here only what a phone");
-  const link = /http:\/\/\S+#1\.[\w.\-\s]+?(?=Open this)/.exec(all)?.[0]
-    .replaceAll(/\s/g, "") ?? "";
+  const link = linkIn(all);
   await pairing.type("\x03");
   assertEquals(await assertRestored(pairing), 130);
   await using device = await startOnTerminal("computer", [
@@ -143,8 +215,7 @@ onTerminal(
     await shell.until("The first rule that fits decides:");
     await shell.type("pair\r");
     const { all: shown } = await shell.until("Type here only what a phone");
-    const link = /http:\/\/\S+#1\.[\w.\-\s]+?(?=Open this)/.exec(shown)?.[0]
-      .replaceAll(/\s/g, "") ?? "";
+    const link = linkIn(shown);
     await using device = await startOnTerminal("computer", [
       ...["approve", "--approve-keys", join(home.path, "keys.json"), link],
     ], SIZE);

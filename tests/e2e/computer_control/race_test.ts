@@ -9,6 +9,7 @@ import { start } from "../../support/child.ts";
 import { configFile } from "../../support/computer/config_file.ts";
 import { fixture } from "../../support/computer/mcp_servers.ts";
 import { OFFICE, startOffice } from "../../support/office.ts";
+import { linkIn } from "../../support/approvals/link_in.ts";
 import { scratch } from "../../support/scratch.ts";
 import {
   onTerminal,
@@ -26,8 +27,7 @@ async function pairProgram(home: string): Promise<Terminal> {
     ...SIZE,
   });
   const { all: shown } = await pairing.until("Type here only what a phone");
-  const link = /http:\/\/\S+#1\.[\w.\-\s]+?(?=Open this)/.exec(shown)?.[0]
-    .replaceAll(/\s/g, "") ?? "";
+  const link = linkIn(shown);
   const device = await startOnTerminal("computer", [
     ...["approve", "--approve-keys", join(home, "keys.json"), link],
   ], SIZE);
@@ -76,6 +76,38 @@ onTerminal(
 );
 
 onTerminal(
+  "with --yes a rule that asks every time goes to the person at the terminal, and no other call does",
+  async () => {
+    await using home = await scratch();
+    await using office = await startOffice();
+    await using config = await configFile({
+      servers: { files: fixture({ only: ["echo", "pid"] }) },
+      rules: [{ tool: "echo", then: "ask", every: true }],
+    });
+    await using computer = await startOnTerminal("computer", [
+      ...["run", "--url", office.url, "--office", OFFICE, "--name", "pc"],
+      ...["--config", config.file, "--yes"],
+    ], { env: { XDG_STATE_HOME: home.path }, ...SIZE });
+    await computer.until(/files +running/);
+    const { isError } = await office.agent.callTool("pc", "pid", {});
+    assertEquals(isError ?? false, false);
+    await computer.until(/allowed by --yes: tool "pid"/);
+    for (const [key, isRefused] of [["y", false], ["n", true]] as const) {
+      const text = `press ${key}`;
+      const called = office.agent.callTool("pc", "echo", { text });
+      await computer.until(({ text: screen, cursor }) =>
+        screen.includes(`"${text}"`) && /\(y\)[^]*Enter/.test(screen) &&
+        !cursor.shown
+      );
+      // Not for later calls: neither "for an hour" nor "always".
+      assertEquals(/\([ha]\)/.test(computer.screen().text), false);
+      await computer.type(key);
+      assertEquals((await called).isError ?? false, isRefused);
+    }
+  },
+);
+
+onTerminal(
   "smcp up --approvals: a device of its Computer pairs and is kept over a restart on another port",
   async () => {
     await using home = await scratch();
@@ -90,6 +122,9 @@ onTerminal(
       ], { env });
     {
       await using up = startUp();
+      await up.line(
+        /^Approvals: http:\/\/127\.0\.0\.1:\d+\/approve; to pair a phone: .* pair$/,
+      );
       await up.line(/joined office home as pc/);
       await using _device = await pairProgram(home.path);
     }

@@ -250,7 +250,11 @@ export const PAIRING_ATTACKS: readonly Attack[] = [
       await assertRejects(() => typed, Error, "is over");
       assertEquals(await endOf(open), "cancelled");
       assertEquals(labels(side), ["Pixel"]);
-      assertEquals(side.approvals.verifiers.length, 1);
+      // The second has the token of the link, by which the device gets its refusal.
+      const [, ...others] = side.approvals.verifiers;
+      assertEquals(others.map(({ id }) => id), ["pairing"]);
+      const wait = begun.paired(new AbortController().signal);
+      await assertRejects(() => wait, RefusedError);
     },
   ),
   attack("threat 23: keys that were paired before", async (side, phone) => {

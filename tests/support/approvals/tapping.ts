@@ -21,18 +21,24 @@ export class TappingPerson {
   readonly #phone: Pairing;
   readonly #send: Send;
   readonly #decide: (question: AskedQuestion) => OptionId;
+  readonly #answers: (question: AskedQuestion) => boolean;
   readonly #decided = new Map<string, OptionId>();
   #isOver = false;
 
-  /** @param decide returns the button, for each question once */
+  /**
+   * @param decide returns the button, for each question once
+   * @param answers whether the person answers a question at all; by default each
+   */
   constructor(
     phone: Pairing,
     send: Send,
     decide: (question: AskedQuestion) => OptionId,
+    answers: (question: AskedQuestion) => boolean = () => true,
   ) {
     this.#phone = phone;
     this.#send = send;
     this.#decide = decide;
+    this.#answers = answers;
   }
 
   /** Answers all that the phone shows, until `stop()`. */
@@ -45,7 +51,7 @@ export class TappingPerson {
       );
       if (news === undefined) continue;
       have = news.questions.map(({ hash }) => hash);
-      const [first] = news.questions;
+      const first = news.questions.find(this.#answers);
       if (first === undefined) continue;
       await this.#answer(first, news);
       have = [];

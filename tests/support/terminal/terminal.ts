@@ -122,7 +122,11 @@ export async function startTerminal(
   const pid = Number(await emulator.told("pid"));
 
   const hangUp = async () => {
-    if (open) child.kill("SIGKILL");
+    try {
+      if (open) child.kill("SIGKILL");
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error; // it has ended, and its output is not read yet
+    }
     await end.catch(() => {});
   };
   return {

@@ -352,6 +352,13 @@ Deno.test("pair() refuses addresses at which a phone has no cryptography", async
       "cannot be used by a phone",
     );
   }
+  for (const page of ["https://a.example/#b", "https://u:p@a.example/"]) {
+    await assertRejects(
+      () => side.approvals.pair({ ...good, page }),
+      TypeError,
+      'The page https://a.example/ cannot be used with a user, a password or a part after "#"',
+    );
+  }
   for (
     const over of [{}, {
       page: "http://localhost:1/",

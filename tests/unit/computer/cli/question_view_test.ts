@@ -13,6 +13,7 @@ import {
   describeCall,
   describeForm,
   logLines,
+  permissionText,
   type QuestionText,
   WILLING_CHOICES,
 } from "../../../../computer/cli/question_text.ts";
@@ -81,6 +82,78 @@ Deno.test("the question shows tool, MCP server, every argument by name, and last
     "Arguments: none",
     'Asked by: operator of the Server "key:o⟨U+0007⟩"',
   ]);
+});
+
+Deno.test("a call that writes a file shows what it changes there line by line, in place of the content", () => {
+  const before = ["a", "b", "c", "d", "e", 'says "x"', ""].join("\n");
+  const params = {
+    content: ["a", "b", "c", "d", "e", "+ f\u202e", ""].join("\n"),
+    path: "/srv/a.txt",
+  };
+  assertEquals(
+    linesOf({ params, diff: { of: "content", before } }).slice(3, -1),
+    [
+      "  content: what it changes in the file",
+      "    ┊   … 2 unchanged lines",
+      '    ┊   "c"',
+      '    ┊   "d"',
+      '    ┊   "e"',
+      '    ┊ - "says \\"x\\""',
+      '    ┊ + "+ f⟨U+202E⟩"',
+      '    ┊   ""',
+      '  path: "/srv/a.txt"',
+    ],
+  );
+  assertEquals(
+    linesOf({ params: { content: "x" }, diff: { of: "content" } }).slice(3, -1),
+    ['  content: "x"', "The file for content: is a new one"],
+  );
+  // What cannot be allowed is not compared either.
+  const many = { content: "x".repeat(2 ** 18), path: "/srv/a.txt" };
+  const { facts, excess } = describeCall(
+    request({ params: many, diff: { of: "content", before } }),
+  );
+  assertMatch(excess ?? "", /more than/);
+  assertEquals(facts.some(({ text }) => text.includes("changes")), false);
+});
+
+Deno.test("permissionText() names the arguments that a call must have", () => {
+  const covers = "Agent “planner” may run it with exactly these arguments.";
+  const text = (fixed?: Record<string, unknown>) =>
+    permissionText({ covers, ...(fixed && { fixed }) });
+  const start = covers.slice(0, -1);
+  assertEquals(text(), covers);
+  assertEquals(text({}), `${start}: none.`);
+  assertEquals(
+    text({ path: "/srv/a", deep: { n: [1] }, text: "a\n\u202e" }),
+    `${start}: path = "/srv/a", deep = (1 name), n = [1], text = "a\\n ⟨U+202E⟩".`,
+  );
+  const many = Object.fromEntries(
+    Array.from({ length: 9 }, (_, i) => [`a${i}`, "x".repeat(100)]),
+  );
+  assertMatch(
+    text(many),
+    /a0 = "x{47} … \(100 characters\) … x{15}", a1 .*, … and 1 more\.$/,
+  );
+});
+
+Deno.test("no yes counts before all lines of a long change were shown", () => {
+  const lines = Array.from({ length: 60 }, (_, i) => `line ${i}`);
+  const text = describeCall(request({
+    params: { content: lines.map((line) => `${line}!`).join("\n") },
+    diff: { of: "content", before: lines.join("\n") },
+  }));
+  const shown: string[] = [];
+  let view = viewQuestion(text, USUAL, UNREAD);
+  assertEquals(view.reading.isAllShown, false);
+  for (let page = 0; page < 20 && !view.reading.isAllShown; page++) {
+    view = viewQuestion(text, USUAL, nextPage(view));
+    shown.push(...view.lines);
+  }
+  for (const line of lines) {
+    assert(shown.includes(`    ┊ - "${line}"`), line);
+    assert(shown.includes(`    ┊ + "${line}!"`), line);
+  }
 });
 
 Deno.test("the question says which rule asks, and what each answer would cover", () => {

@@ -193,7 +193,9 @@ type Shown = Parameters<typeof statusBlock>[0];
 /** The lines of a block for a Computer with these parts. */
 const linesOf = (
   status: Partial<Shown["status"]>,
-  { calls = [], rows = 24 }: { calls?: Shown["calls"]; rows?: number } = {},
+  { calls = [], permissions = [], rows = 24 }: Partial<
+    Pick<Shown, "calls" | "permissions" | "rows">
+  > = {},
 ): string[] =>
   statusBlock({
     status: {
@@ -209,6 +211,7 @@ const linesOf = (
     },
     url: "http://h",
     calls,
+    permissions,
     now: 5_000,
     columns: 80,
     rows,
@@ -236,6 +239,43 @@ Deno.test("statusBlock() shows failed MCP servers first, the others in order, an
     "  ● my files (my_files)  running   1 tool",
     "  ● web                  running   1 tool",
   ]);
+});
+
+Deno.test("statusBlock() shows the number of permissions, and where there is room each with what is left of it", () => {
+  const permission = (covers: string, over = {}) => ({
+    id: "4f1a",
+    given: "hour" as const,
+    agent: "planner",
+    bundleId: "files",
+    tool: "write",
+    covers,
+    definition: "d",
+    configuration: "c",
+    ...over,
+  });
+  const permissions = [
+    permission("First.", { usesLeft: 18, untilMs: 5_000 + 59 * 60_000 + 1 }),
+    permission(`Second ${"long ".repeat(30)}`, { usesLeft: 1 }),
+    permission("Third."),
+  ];
+  const shown = (rows: number, count = 3) =>
+    linesOf({ servers: [server("a", "running")] }, {
+      permissions: permissions.slice(0, count),
+      rows,
+    }).slice(2);
+  assertEquals(shown(24, 0).length, 1);
+  assertEquals(shown(24), [
+    "  ● a  running   1 tool",
+    "  ✓ 3 permissions  smcp-computer rules removes them",
+    "    First.  (18 left, ends in 59 minutes)",
+    `    Second ${"long ".repeat(11)}lon…  (1 left)`,
+    "    Third.",
+  ]);
+  assertEquals(shown(6), [
+    ...shown(24).slice(0, 3),
+    "  … and 2 more",
+  ]);
+  assertEquals(shown(4), shown(24).slice(0, 2));
 });
 
 Deno.test("statusBlock() shows how far a call is, and how many skills there are, if any", () => {

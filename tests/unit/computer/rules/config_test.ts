@@ -117,6 +117,16 @@ Deno.test("each mistake in a rule is an error that names its path, the problem a
       'rules.0.file.content: it is the argument of "path", too: "for an hour" would allow any file',
     ],
   ];
+  rows.push(
+    [
+      { then: "deny", when: { path: { in: [] } } },
+      "rules.0.when.path.in: it is empty",
+    ],
+    [
+      { then: "deny", when: { path: { under: "/srv/${input:folder}" } } },
+      "rules.0.when.path.under: inputs and variables are not filled in rules: write the path itself",
+    ],
+  );
   for (const [rule, problem] of rows) assertEquals(problemOf(rule), problem);
   for (
     const under of ["notes", "~/notes", "/..", "//srv", "C:notes", "/a\\b"]

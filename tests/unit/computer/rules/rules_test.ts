@@ -429,7 +429,7 @@ Deno.test("forbidden_tools, auto_apply and the rest are shown as the rules that 
     [
       "rules.0",
       "allow",
-      'allow tool "read_*" where "path" is under "/srv" and "n" is at least 1 and is at most 2 and no others',
+      'allow tool "read_*" where "path" is under "/srv" and "n" is at least 1 and is at most 2 and no other argument',
     ],
     [
       "rules.1",
@@ -444,7 +444,7 @@ Deno.test("forbidden_tools, auto_apply and the rest are shown as the rules that 
     [
       "servers.files.default_tool_meta.auto_apply",
       "allow",
-      'allow each other tool of MCP server "files" with any arguments',
+      'allow every other tool of MCP server "files" with any arguments',
     ],
     [
       "servers.mail.tool_meta.list.auto_apply",
@@ -452,5 +452,25 @@ Deno.test("forbidden_tools, auto_apply and the rest are shown as the rules that 
       'allow tool "list" of MCP server "mail" with any arguments',
     ],
     ["default", "ask", "ask about every other call"],
+  ]);
+});
+
+Deno.test("a rule in words has what is to be known of the arguments that it does not name", () => {
+  const when = { n: { equals: 1 } };
+  const file = { path: "path", content: "content", under: "/srv" };
+  const texts = shownRules([
+    { then: "allow", when },
+    { then: "allow", when, others: "any" },
+    { then: "allow", when: {} },
+    { then: "allow", any: true },
+    { then: "ask", tool: "write", file },
+  ], []).map(({ text }) => text);
+  assertEquals(texts, [
+    'allow any tool where "n" is 1 and no other argument',
+    'allow any tool where "n" is 1 and any other arguments',
+    "allow any tool without arguments",
+    "allow any tool with any arguments",
+    'ask about tool "write" (shows what it changes in the file that "path" names, below "/srv")',
+    "ask about every other call",
   ]);
 });

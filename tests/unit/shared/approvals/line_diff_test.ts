@@ -1,7 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { diffLines, nearChanges } from "../../../console/approve/diff.js";
-import { framedText } from "../../../shared/shown_text.ts";
+import {
+  diffLines,
+  nearChanges,
+} from "../../../../shared/approvals/line_diff.ts";
+import { framedText } from "../../../../shared/shown_text.ts";
 
 const text = fc.array(fc.constantFrom("a", "b", "", "- a", "c"), {
   maxLength: 30,
