@@ -57,7 +57,7 @@ export class RedisDirectory implements LeasedDirectory {
   readonly #clock: Clock;
   /** Offices that are being claimed, each with the number of the last claim. */
   readonly #claiming = new Map<string, number>();
-  /** Releases without an answer, by office, each with its number. */
+  /** Releases that have no answer, or are to be sent, by office, each with its highest number. */
   readonly #unreleased = new Map<string, number>();
   readonly #closing = new AbortController();
   #epoch = "";
@@ -166,12 +166,16 @@ export class RedisDirectory implements LeasedDirectory {
       if (state !== "HOME") return String(state);
       // A new epoch has begun meanwhile, in which this claim was not made.
       if (epoch !== this.#epoch) return "STALE";
-      if (node === this.node) isHere();
+      if (node === this.node) {
+        // A release that was begun meanwhile ends this claim: only a later one gets a home that stays.
+        if (number <= (this.#unreleased.get(office) ?? 0)) return "RELEASED";
+        isHere();
+      }
       return { node: String(node), leaseLeftMs: Number(leaseLeftMs) };
     } catch (error) {
       // It may have been done.
       if (this.homes.has(office)) isHere();
-      else if (wasSent(error)) this.#unreleased.set(office, number);
+      else if (wasSent(error)) this.#toRelease(office, number);
       throw error;
     } finally {
       if (this.#claiming.get(office) === number) this.#claiming.delete(office);
@@ -179,13 +183,20 @@ export class RedisDirectory implements LeasedDirectory {
   }
 
   async #release(office: string, number: number): Promise<void> {
-    const isLast = () => number >= (this.#unreleased.get(office) ?? number);
+    const last = this.#toRelease(office, number);
     try {
-      await this.#run(RELEASE, office, String(number));
-      if (isLast()) this.#unreleased.delete(office);
+      await this.#run(RELEASE, office, String(last));
     } catch {
-      if (isLast()) this.#unreleased.set(office, number);
+      return; // It is repeated with the next beat.
     }
+    if (this.#unreleased.get(office) === last) this.#unreleased.delete(office);
+  }
+
+  /** @returns the number up to which claims of the office are to be released */
+  #toRelease(office: string, number: number): number {
+    const last = Math.max(number, this.#unreleased.get(office) ?? number);
+    this.#unreleased.set(office, last);
+    return last;
   }
 
   /**
@@ -323,6 +334,14 @@ local function homeOf(office)
   end
 end
 
+-- Notes a home of this node. A claim that arrives late does not lower the number of a later one: a release
+-- of the late one would end that home.
+local function keep(office, number)
+  local homes = P .. 'h:' .. NODE
+  local last = tonumber(call('HGET', homes, office) or 0)
+  call('HSET', homes, office, text(math.max(tonumber(number), last)))
+end
+
 local function settleMs()
   return math.max(0, tonumber(call('GET', P .. 'settle') or 0) - NOW)
 end
@@ -344,7 +363,7 @@ if not home then
   if wait > 0 then return { 'WAIT', wait } end
   home = NODE
 end
-if home == NODE then call('HSET', P .. 'h:' .. NODE, office, number) end
+if home == NODE then keep(office, number) end
 return { 'HOME', home, leaseOf(home) }
 `);
 
@@ -410,7 +429,7 @@ local answer = { 'OK' }
 for i = 4, #ARGV do
   local home = homeOf(ARGV[i])
   if home and home ~= NODE then answer[#answer + 1] = ARGV[i]
-  else call('HSET', P .. 'h:' .. NODE, ARGV[i], ARGV[3]) end
+  else keep(ARGV[i], ARGV[3]) end
 end
 return answer
 `);
