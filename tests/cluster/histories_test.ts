@@ -76,6 +76,7 @@ const HISTORIES = 300;
 const NODES = 3;
 const OFFICES = ["north", "south"];
 
+/** All that happens to nodes. */
 const STEPS = {
   claim: 8,
   release: 4,
@@ -90,7 +91,7 @@ const STEPS = {
   "restart with data": 1,
   remember: 3,
   "fail over": 1,
-} as const;
+};
 
 const FATES: Readonly<Record<Fate, number>> = {
   answered: 12,
@@ -108,17 +109,28 @@ const oneOf = <T extends string>(weights: Readonly<Record<T, number>>) =>
     })),
   );
 
-const step = fc.record({
-  kind: oneOf(STEPS),
-  node: fc.nat(NODES - 1),
-  office: fc.constantFrom(...OFFICES),
-  ms: fc.nat(2500),
-  fates: fc.array(oneOf(FATES), { maxLength: 3 }),
-});
+/** Many claims and releases whose messages are late or lost, in a time that is too short for leases to end. */
+const DENSE = {
+  steps: { ...STEPS, claim: 20, release: 8, deliver: 16, "all beat": 8 },
+  fates: { ...FATES, unsent: 4, late: 5, slow: 5 },
+};
 
-type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+const stepOf = ({ steps, fates }: Pick<typeof DENSE, "steps" | "fates">) =>
+  fc.record({
+    kind: oneOf<keyof typeof STEPS>(steps),
+    node: fc.nat(NODES - 1),
+    office: fc.constantFrom(...OFFICES),
+    ms: fc.nat(2500),
+    fates: fc.array(oneOf<Fate>(fates), { maxLength: 3 }),
+  });
 
-const history = fc.array(step, { minLength: 20, maxLength: 80, size: "max" });
+type Step = ReturnType<typeof stepOf> extends fc.Arbitrary<infer T> ? T : never;
+
+const history = fc.oneof(
+  ...[{ steps: STEPS, fates: FATES }, DENSE].map((weights) =>
+    fc.array(stepOf(weights), { minLength: 20, maxLength: 80, size: "max" })
+  ),
+);
 
 /** One term of a node: what it does by itself is done by the test. */
 class Node {
