@@ -24,12 +24,8 @@ export const plainLines = (text: string): string =>
     ? plainText(text.replaceAll("\r\n", "\n"), "\n\t")
     : text;
 
-/** Each of these characters has one column; most texts have no others. */
-const NARROW = /^[ -~]*$/;
-
 /** Returns the width of a text without escape sequences in columns. */
 export function textWidth(text: string): number {
-  if (NARROW.test(text)) return text.length;
   let width = 0;
   for (const character of text) width += characterWidth(character);
   return width;
@@ -37,7 +33,6 @@ export function textWidth(text: string): number {
 
 /** Checks whether a text has at most a number of columns; does not look at more than that. */
 function fits(text: string, columns: number): boolean {
-  if (text.length <= columns && NARROW.test(text)) return true;
   let width = 0;
   for (const character of text) {
     width += characterWidth(character);

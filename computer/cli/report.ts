@@ -7,7 +7,7 @@
 import type { SmcpComputer } from "../computer.ts";
 import { isPlainName, MAX_PLAIN_NAME } from "../../shared/checks.ts";
 import { hideSecrets } from "../util/secrets.ts";
-import { relativeTime } from "../../shared/relative_time.ts";
+import { relativeTime } from "../../shared/time/relative_time.ts";
 import { nameText } from "../../shared/shown_text.ts";
 import type { ListedPermission } from "../control/messages.ts";
 import type {

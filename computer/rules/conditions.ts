@@ -7,6 +7,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { isPlainObject } from "../../protocol/validation.ts";
+import { globOf } from "../../shared/glob.ts";
 
 /** What an argument must be; several conditions must all hold. */
 export interface Conditions {
@@ -108,28 +109,6 @@ const sent = (value: unknown): unknown =>
 
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null;
-
-/** A glob that is ready for texts. */
-export type Glob = (text: string) => boolean;
-
-/** Makes a function that matches a text as a whole; `*` stands for any characters, all others for themselves. */
-export function globOf(glob: string): Glob {
-  const [first = "", ...others] = glob.split("*");
-  const last = others.pop();
-  if (last === undefined) return (text) => text === glob;
-  const between = others.filter((part) => part !== "");
-  return (text) => {
-    if (!text.startsWith(first) || !text.endsWith(last)) return false;
-    // The first place of each part leaves the most for those behind it.
-    let from = first.length;
-    for (const part of between) {
-      const at = text.indexOf(part, from);
-      if (at < 0) return false;
-      from = at + part.length;
-    }
-    return from + last.length <= text.length;
-  };
-}
 
 // ------------------------------------------------------------------ paths
 

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { Argument, checkOf, globOf } from "./conditions.ts";
+import { Argument, checkOf } from "./conditions.ts";
+import { globOf } from "../../shared/glob.ts";
 import type { JudgedCall, Rule } from "./rules.ts";
 
 /** Explains why a rule does not match a call, in one phrase; undefined where it does. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { nearestWord } from "../../shared/checks.ts";
-import { globOf } from "./conditions.ts";
+import { globOf } from "../../shared/glob.ts";
 import type { Rule } from "./rules.ts";
 
 /** An MCP server as far as rules name it. */

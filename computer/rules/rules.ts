@@ -9,10 +9,9 @@ import {
   type Check,
   checkOf,
   type Conditions,
-  type Glob,
-  globOf,
   type Outcome,
 } from "./conditions.ts";
+import { type Glob, globOf } from "../../shared/glob.ts";
 
 /** A rule of the configuration. All that it names must match; what it does not name matches everything. */
 export interface Rule {

@@ -1,3 +1,5 @@
+import { globOf } from "../../shared/glob.ts";
+
 /** Whether a tool passes the patterns of a filter. */
 export type ToolFilter = (tool: Matchable) => boolean;
 
@@ -47,26 +49,6 @@ function matcher(pattern: string): Matcher {
       }: expected a tool's name of letters, digits, _ and -, with * for any characters, or tag:WORD`,
     );
   }
-  const matches = globMatcher(pattern);
+  const matches = globOf(pattern);
   return (names) => names.some(matches);
-}
-
-/**
- * Matches names with a pattern in which `*` stands for any characters, in time linear in name and
- * pattern: an expression with several `.*` would try all ways to divide the name between them.
- */
-function globMatcher(pattern: string): (name: string) => boolean {
-  const [head = "", ...others] = pattern.split(/\*+/);
-  const tail = others.pop();
-  if (tail === undefined) return (name) => name === pattern;
-  return (name) => {
-    if (!name.startsWith(head) || !name.endsWith(tail)) return false;
-    let from = head.length;
-    for (const part of others) {
-      const at = name.indexOf(part, from);
-      if (at < 0) return false;
-      from = at + part.length;
-    }
-    return from + tail.length <= name.length;
-  };
 }

@@ -7,7 +7,7 @@ import { print as printLine } from "../../cli/print.ts";
 import { UsageError } from "../../cli/run.ts";
 import { plain } from "../../cli/terminal_text.ts";
 import { choiceText } from "../../shared/computer_choice.ts";
-import { relativeTime } from "../../shared/relative_time.ts";
+import { relativeTime } from "../../shared/time/relative_time.ts";
 import * as schemas from "../operator/schemas.ts";
 import {
   type ChangeFlags,

@@ -5,7 +5,7 @@
  */
 import { print, printJson } from "../../../cli/print.ts";
 import { pad, plain, textWidth } from "../../../cli/terminal_text.ts";
-import { relativeTime } from "../../../shared/relative_time.ts";
+import { relativeTime } from "../../../shared/time/relative_time.ts";
 import { quoted } from "../../../shared/shown_text.ts";
 import type {
   KnownDevice,

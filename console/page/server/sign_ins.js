@@ -6,7 +6,7 @@
 /** @import { View } from "../kit/page.js" */
 /** @import { ServerLive } from "./live.js" */
 import { choiceText } from "../../../shared/computer_choice.ts";
-import { relativeTime } from "../../../shared/relative_time.ts";
+import { relativeTime } from "../../../shared/time/relative_time.ts";
 import { ProblemError } from "../kit/api.js";
 import { buttonFor, fill, h, link } from "../kit/element.js";
 import { createList, dataTable, tableRow } from "../kit/list.js";

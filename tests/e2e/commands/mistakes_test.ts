@@ -93,7 +93,7 @@ $ agent mcp --include a.b @{free}
 > agent call ecoh --computer pc @{free}
 1 the tool "ecoh" failed; the command "tools" lists what there is; did you mean "echo"?
 > agent call echo @{free}
-1 "echo" failed; …allow it, or …auto_apply
+1 "echo" failed; …allow it, or its rules, …smcp-computer rules
 > agent call slow --timeout 1 @{free}
 1 "slow" failed; give it more time with --timeout
 > agent call fail --params '{path: .}' @{free}

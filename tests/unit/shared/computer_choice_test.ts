@@ -3,7 +3,7 @@ import {
   choiceText,
   type ComputerChoice,
 } from "../../../shared/computer_choice.ts";
-import { relativeTime } from "../../../shared/relative_time.ts";
+import { relativeTime } from "../../../shared/time/relative_time.ts";
 
 Deno.test("choiceText() writes a choice in a few words, with five names at most", () => {
   const six = ["a", "b", "c", "d", "e", "f"];

@@ -19,6 +19,15 @@ function walked(value: unknown): number {
 
 const SPACES = fc.constantFrom("", " ", "\n", "\t\r\n ");
 
+/** Whether a member's name has no escape, or is the first one: V8 15 keeps the first value of such a name. */
+const isPlainOrFirst = (
+  [name]: readonly [string, string],
+  at: number,
+  all: readonly (readonly [string, string])[],
+): boolean =>
+  JSON.stringify(name) === `"${name}"` ||
+  all.findIndex(([other]) => other === name) === at;
+
 /** JSON texts in any spelling, with names that are special in JavaScript, or given twice. */
 const texts: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
@@ -42,7 +51,7 @@ const texts: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
       SPACES,
     ).map(([members, space]) =>
       `{${space}${
-        members.map(([name, value]) =>
+        members.filter(isPlainOrFirst).map(([name, value]) =>
           `${JSON.stringify(name)}${space}:${space}${value}`
         ).join(`${space},`)
       }${space}}`

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import {
   type Conditions,
-  globOf,
   isSame,
 } from "../../../../computer/rules/conditions.ts";
+import { globOf } from "../../../../shared/glob.ts";
 import {
   firstMatch,
   type Rule,
