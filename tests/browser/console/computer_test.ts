@@ -611,6 +611,7 @@ consoleTest(
       tools: [],
       skills: [],
       problems: [],
+      permissions: [],
     };
     const news = { computer, calls: [], firstCall: 1, questions: [] };
     await page.route("**/ui/v1/events", (route) =>
