@@ -29,7 +29,7 @@ import {
 } from "../protocol/mod.ts";
 import { abortable, RateQueue, sleep, withDeadline } from "../shared/async.ts";
 import { checkNumbers, present } from "../shared/checks.ts";
-import { swapRemove } from "../shared/swap_list.ts";
+import { type Placed, SwapList } from "../shared/swap_list.ts";
 
 /** How long a Server waits for a Computer where the request has no timeout (protocol §7). */
 export const REQUEST_TIMEOUT_MS = 30_000;
@@ -72,10 +72,9 @@ export class Requests {
   /** The latest refusal, because of which requests wait. */
   #refusal: ProtocolError | undefined;
   /** The receivers of the progress of calls. */
-  readonly #followed: {
-    readonly reqId: string;
-    readonly listener: Listener;
-  }[] = [];
+  readonly #followed = new SwapList<
+    Placed & { readonly reqId: string; readonly listener: Listener }
+  >();
   /** What also cancels calls that are sent again under another `req_id`, and the first one. */
   readonly #repeated = new Map<() => void, string>();
   /** Present only with `offline: "wait"`. */
@@ -94,7 +93,7 @@ export class Requests {
     this.#name = name;
     connection.on("notification", ({ event, payload }) => {
       if (event !== TOOL_CALL_PROGRESS_NOTIFICATION) return;
-      const followed = this.#followed.filter((each) =>
+      const followed = this.#followed.items.filter((each) =>
         each.reqId === payload.req_id
       );
       return Promise.all(
@@ -165,10 +164,9 @@ export class Requests {
       }
       return listener(present({ progress, total, message, waiting }));
     };
-    const all = this.#followed;
     const followed = { reqId, listener: increasing };
-    all.push(followed);
-    return () => swapRemove(all, all.indexOf(followed));
+    this.#followed.add(followed);
+    return () => void this.#followed.remove(followed);
   }
 
   #signed<R extends object>(

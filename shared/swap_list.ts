@@ -30,17 +30,18 @@ export class SwapList<T extends Placed> {
 
   /** Whether it has an item. */
   has(item: T): boolean {
-    const { place } = item;
-    return place !== undefined && this.#items[place] === item;
+    return this.#items[item.place ?? -1] === item;
   }
 
   /** Removes an item, by moving the last one to its place; returns whether it was there. */
   remove(item: T): boolean {
-    const { place } = item;
-    if (place === undefined || this.#items[place] !== item) return false;
-    swapRemove(this.#items, place);
-    const moved = this.#items[place];
-    if (moved !== undefined) moved.place = place;
+    if (!this.has(item)) return false;
+    const { place = 0 } = item;
+    const last = this.#items.pop();
+    if (last && last !== item) {
+      this.#items[place] = last;
+      last.place = place;
+    }
     return true;
   }
 
