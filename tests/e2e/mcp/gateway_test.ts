@@ -454,7 +454,8 @@ Deno.test("the audit log says who calls a tool that has got its other name meanw
     async (event, payload) => {
       const { req_id, tool_name } = Object(payload);
       if (event === "client:get_tools") {
-        setTimeout(asked); // behind the answer
+        // Behind the answer; one that was asked for before has the old name.
+        if (name !== "look") setTimeout(asked);
         return { tools: [listed(name)], req_id };
       }
       if (event !== "client:tool_call") throw new ProtocolError(404, "none");
