@@ -204,8 +204,7 @@ const folded = (part: string): string =>
     : part.normalize("NFKC").toUpperCase().toLowerCase().normalize("NFKC")
       .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "");
 
-// deno-lint-ignore no-control-regex
-const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text);
+const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
 
 // ------------------------------------------------------------------ hosts
 

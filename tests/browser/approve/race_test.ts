@@ -1,6 +1,6 @@
 /**
  * Two phones, a program and a terminal that answer at the same time, behind a Server that lies: nothing
- * runs that nobody allowed, and nothing hangs. `deno task test:approvals:long` has 300 calls.
+ * runs without a yes, and nothing hangs. `deno task test:approvals:long` has 300 calls.
  */
 import { assert, assertEquals } from "@std/assert";
 import { Server } from "@modelcontextprotocol/sdk/server";
@@ -156,7 +156,7 @@ function answering(approving: Approving, relay: LyingRelay, said: Said) {
 }
 
 consoleTest(
-  `${CALLS} calls with two phones, a program and a terminal behind a Server that lies: nothing runs that nobody allowed, and nothing hangs`,
+  `${CALLS} calls with two phones, a program and a terminal behind a Server that lies: nothing runs without a yes, and nothing hangs`,
   async () => {
     await using approving = await startApproving();
     await using phone = await approving.paired({ label: "phone" });

@@ -96,7 +96,7 @@ async function race(calls: number, dice: Dice) {
 /** As many as `deno task test:approvals:long` has: beside other suites, 300 take minutes. */
 const CALLS = Deno.env.get("SMCP_APPROVALS_LONG") === "1" ? 300 : 60;
 
-Deno.test(`${CALLS} calls with two phones and a terminal behind a Server that lies: nothing runs that nobody allowed, and nothing hangs`, async () => {
+Deno.test(`${CALLS} calls with two phones and a terminal behind a Server that lies: nothing runs without a yes, and nothing hangs`, async () => {
   const { ran, ends, wishes, relay } = await race(CALLS, ALL_DICE);
   assertEquals(ends.length, CALLS);
   assertEquals(ran.length, new Set(ran).size, "each ran once at most");
