@@ -25,6 +25,8 @@ export interface Line {
   readonly text: string;
   /** False when `strict` is set and bytes are invalid in the encoding. */
   readonly valid: boolean;
+  /** Its bytes, where it is long, and they are UTF-8. */
+  readonly bytes?: Uint8Array;
 }
 
 /** The ends of a line above the limit, each of at most {@linkcode END_BYTES}. */
@@ -44,6 +46,9 @@ export const END_BYTES = 4_096;
 
 /** Bytes of a buffer that is kept for the next line: to allocate one for each keeps the garbage collector busy. */
 const KEPT_BYTES = 2 ** 18;
+
+/** Bytes of a line that come with its text. */
+const LONG_BYTES = 2 ** 13;
 
 /** Bytes after which a line counts as endless. */
 const ENDLESS_BYTES = 2 ** 30;
@@ -164,6 +169,9 @@ export class LineDecoder {
       }
     }
     const text = this.#lenient.decode(bytes);
+    if (this.#strict && bytes.length >= LONG_BYTES) {
+      return { text, valid: true, bytes: new Uint8Array(bytes) };
+    }
     return {
       text: this.#ignore ? text.replaceAll("\ufffd", "") : text,
       valid: true,

@@ -21,6 +21,7 @@ import {
   type ToolCallReq,
   toolErrorResult,
 } from "../../protocol/mod.ts";
+import { writtenOf } from "../../shared/json/written.ts";
 
 // ------------------------------------------------------------------ each call runs once (protocol §7)
 
@@ -37,10 +38,10 @@ interface Execution {
   readonly abort: AbortController;
 }
 
-/** A result that is kept: as JSON, since a garbage collector copies one text faster than what is in it. */
+/** A result that is kept: as JSON, since a garbage collector copies one text, or none, faster than what is in it. */
 interface KeptResult {
   readonly fingerprint: string;
-  readonly json: string;
+  readonly json: string | Uint8Array;
   /** What it counts; 0 for the error in place of one that was too large. */
   readonly bytes: number;
 }
@@ -91,7 +92,7 @@ export class CallTable {
       );
     }
     if (running) return await running.result;
-    if (ended) return measureJson(ended.json);
+    if (ended) return measureResult(parseKept(ended.json));
     const abort = new AbortController();
     const call = { fingerprint, abort, result: execute(abort.signal) };
     this.#running.set(key, call);
@@ -229,7 +230,7 @@ export async function fitResult(
     : Math.floor(maxPayload / 4);
   try {
     let fitted = await moveOut(result, store, first);
-    let measured = measureResult(fitted);
+    let measured = measureResult(fitted, maxPayload);
     for (const budget of FURTHER_BUDGETS) {
       if (!whyTooLarge(measured.bytes, maxPayload)) return measured;
       fitted = await moveOut(fitted, store, budget);
@@ -327,26 +328,41 @@ const decodedSize = (base64: string): number =>
 export interface MeasuredResult {
   /** The result for the Agent. */
   readonly result: CallToolResult;
-  /** The same as JSON. */
-  readonly json: string;
+  /** The same as JSON, as text or in UTF-8. */
+  readonly json: string | Uint8Array;
   /** Its size as JSON in bytes: measured once, since a large result takes long. */
   readonly bytes: number;
 }
 
-/** Measures a result; one that is nested too deeply is replaced with an error (protocol §9). */
-export function measureResult(result: CallToolResult): MeasuredResult {
+/** How many times as long a value may become that is written anew: `1e20` has 21 digits then. */
+const MAX_GROWTH = 6;
+
+/**
+ * Measures a result; one that is nested too deeply is replaced with an error (protocol §9).
+ *
+ * @param maxPayload the Server's limit for messages in bytes: one that is far below it is measured by the text
+ *   that its MCP server has written
+ */
+export function measureResult(
+  result: CallToolResult,
+  maxPayload = Infinity,
+): MeasuredResult {
   const why = whyTooDeep(result);
   const sendable = why === undefined ? result : unsendable(why);
+  const written = writtenOf(sendable);
+  if (written && written.length * MAX_GROWTH < maxPayload) {
+    return { result: sendable, json: written, bytes: written.length };
+  }
   const json = JSON.stringify(sendable);
   // Counting bytes takes a fifth of the time of encoding them.
   return { result: sendable, json, bytes: Buffer.byteLength(json) };
 }
 
-const measureJson = (json: string): MeasuredResult => ({
-  result: JSON.parse(json),
-  json,
-  bytes: Buffer.byteLength(json),
-});
+const decoder = new TextDecoder();
+
+/** Parses a result that was kept. */
+const parseKept = (json: string | Uint8Array): CallToolResult =>
+  JSON.parse(typeof json === "string" ? json : decoder.decode(json));
 
 /** Replaces a result that is too large for the Server with an error (protocol §9). */
 export function limitResult(

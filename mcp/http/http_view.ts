@@ -68,7 +68,7 @@ export class HttpView {
     });
     this.#answers = new QuickAnswers(parts.options.heartbeatMs);
     this.#sessions = new Sessions(parts, this.#answers, room);
-    this.#running = new RunningAnswers(parts, encoded);
+    this.#running = new RunningAnswers(parts, added);
     this.#offs = [
       parts.view.onChange((event) => {
         this.#modern.bus.publish(event);
@@ -208,9 +208,8 @@ export class HttpView {
   }
 }
 
-/** Makes of a result what the MCP SDK sends of it (MCP 2026-07-28). */
-const encoded = (result: CallToolResult | ListToolsResult): object => ({
-  ...result,
+/** Returns what the MCP SDK adds to a result (MCP 2026-07-28). */
+const added = (result: CallToolResult | ListToolsResult): object => ({
   ...("tools" in result && { ttlMs: 0, cacheScope: "private" }),
   resultType: "complete",
   _meta: { ...result._meta, [SERVER_INFO_META_KEY]: OFFICE_INFO },

@@ -12,6 +12,7 @@ import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { RpcError } from "./guards.ts";
 import { COMMENT, eventOf, eventsOf, STREAM_HEADERS } from "./kept_alive.ts";
+import { writtenOf } from "../../shared/json/written.ts";
 import { type Deadline, Deadlines } from "../../shared/deadlines.ts";
 
 /** A silent answer begins its stream after this time at most. */
@@ -87,9 +88,24 @@ export class QuickAnswer {
     this.#outgoing.on("close", callback);
   }
 
-  /** Sends the result, and ends. */
-  send(result: object): void {
-    this.#answer({ result, jsonrpc: "2.0", id: this.#id });
+  /**
+   * Sends the result, and ends; a long one as its MCP server has written it, where nothing has changed it.
+   *
+   * @param added further members of it
+   */
+  send(result: object, added: object = {}): void {
+    if (this.isOver) return;
+    const written = this.#outgoing.headersSent ? undefined : writtenOf(result);
+    if (written === undefined) {
+      const whole = { ...result, ...added };
+      return this.#answer({ result: whole, jsonrpc: "2.0", id: this.#id });
+    }
+    const more = JSON.stringify(added).slice(1, -1);
+    this.#json([
+      `{"result":{${more}${more && ","}`,
+      written.subarray(1), // without its bracket
+      `,"jsonrpc":"2.0","id":${JSON.stringify(this.#id)}}`,
+    ]);
   }
 
   /** Sends an error in place of a result, and ends. */
@@ -101,14 +117,24 @@ export class QuickAnswer {
   #answer(answer: object): void {
     if (this.isOver) return;
     const text = JSON.stringify(answer);
+    if (this.#outgoing.headersSent) this.#outgoing.end(eventOf(text));
+    else this.#json([text]);
+  }
+
+  /** Sends a JSON text of several parts, in one write: to join them would copy them. */
+  #json(parts: readonly (string | Uint8Array)[]): void {
     const outgoing = this.#outgoing;
-    if (outgoing.headersSent) return void outgoing.end(eventOf(text));
     outgoing.writeHead(200, {
       "content-type": "application/json",
-      "content-length": Buffer.byteLength(text),
+      "content-length": parts.reduce(
+        (sum, part) => sum + Buffer.byteLength(part),
+        0,
+      ),
       ...this.#headers,
     });
-    outgoing.end(text);
+    outgoing.cork();
+    for (const part of parts.slice(0, -1)) outgoing.write(part);
+    outgoing.end(parts.at(-1));
   }
 
   /** Sends a notification, on the stream that it begins. */

@@ -51,16 +51,15 @@ interface RunningCall {
 export class RunningAnswers {
   readonly #parts: ServerParts;
   readonly #calls: RunningCall[] = [];
-  readonly #encode: (result: CallToolResult | ListToolsResult) => object;
+  readonly #added: (result: CallToolResult | ListToolsResult) => object;
 
-  /** @param encode makes what is sent of a result, in clients' revision */
+  /** @param added returns what clients' revision adds to a result */
   constructor(
     parts: ServerParts,
-    encode: (result: CallToolResult | ListToolsResult) => object = (result) =>
-      result,
+    added: (result: CallToolResult | ListToolsResult) => object = () => ({}),
   ) {
     this.#parts = parts;
-    this.#encode = encode;
+    this.#added = added;
   }
 
   /** Answers a request. */
@@ -114,7 +113,7 @@ export class RunningAnswers {
     const isPlain = result?.tools.every(({ outputSchema }) =>
       outputSchema === undefined || outputSchema.type === "object"
     );
-    if (result && isPlain) running.answer.send(this.#encode(result));
+    if (result && isPlain) running.answer.send(result, this.#added(result));
     else await relay(running);
   }
 
@@ -152,7 +151,7 @@ export class RunningAnswers {
       const schema = outputSchemaOf(this.#parts, params.name);
       const isPlain = result && isPlainResult(result, schema);
       if (call.whyCancelled !== undefined) answer.fail(call.whyCancelled);
-      else if (isPlain) answer.send(this.#encode(result));
+      else if (isPlain) answer.send(result, this.#added(result));
       else await relay(running, call);
     } finally {
       swapRemove(this.#calls, this.#calls.indexOf(entry));

@@ -14,6 +14,7 @@ import {
 import { mendContent, mendResult } from "../../protocol/mcp/mend.ts";
 import { carriedStructured } from "../../protocol/payloads/tool_result.ts";
 import { countValues } from "../../shared/json/values.ts";
+import { passWritten } from "../../shared/json/written.ts";
 
 /**
  * Makes the MCP result of what a Computer answered: everything passes as it is, but what MCP does
@@ -34,6 +35,7 @@ export function toMcpResult(
     content: content.map((block) => show(toMcpBlock(block))),
     ...(Object.keys(meta).length > 0 && { _meta: meta }),
   }, ignore);
+  passWritten(result, mended);
   return mended as typeof mended & Mcp.CallToolResult;
 }
 

@@ -161,17 +161,17 @@ export const callToolResultSchema = z.looseObject({
   _meta: z.maybe(z.plainObject),
 });
 
-/** Returns whether data is a text block without metadata. */
-const isBareText = (data: unknown): boolean =>
-  z.isPlainObject(data) && data.type === "text" &&
-  typeof data.text === "string" && data.annotations === undefined &&
+/** Returns whether data is a block without metadata. */
+const isBareBlock = (data: unknown): boolean =>
+  z.isPlainObject(data) && missingString(data) === undefined &&
+  data.annotations === undefined &&
   data.meta === undefined && data._meta === undefined &&
   !Object.hasOwn(data, "__proto__");
 
-/** Returns whether data is certainly a valid result, of texts; a fast path of its schema. */
-const isTextResult = (data: unknown): data is CallToolResult =>
+/** Returns whether data is certainly a valid result, of bare blocks; a fast path of its schema. */
+const isBareResult = (data: unknown): data is CallToolResult =>
   z.isPlainObject(data) && Array.isArray(data.content) &&
-  data.content.every(isBareText) &&
+  data.content.every(isBareBlock) &&
   (data.structuredContent === undefined ||
     z.isPlainObject(data.structuredContent)) &&
   (data.isError === undefined || typeof data.isError === "boolean") &&
@@ -182,7 +182,7 @@ const isTextResult = (data: unknown): data is CallToolResult =>
 /** Parses a {@linkcode CallToolResult}; unknown content types pass through. */
 export const parseCallToolResult: z.Parser<CallToolResult> = z.parser(
   callToolResultSchema,
-  isTextResult,
+  isBareResult,
 );
 
 /**

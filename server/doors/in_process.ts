@@ -33,6 +33,7 @@ import { type Identity, IDENTITY_NAMES } from "../shared/identity.ts";
 import type { NamesOf } from "../../shared/checks.ts";
 import type { CallSource } from "../../shared/gateway.ts";
 import { copyAsJson } from "../../shared/json/copy.ts";
+import { passWritten } from "../../shared/json/written.ts";
 import { Pace } from "../../shared/pace.ts";
 import { atTime } from "./expiry.ts";
 
@@ -211,6 +212,7 @@ class Guest implements Peer {
     let isWaiting = true;
     const answer = (value?: unknown) => {
       const copy = copyAsJson(value);
+      passWritten(value, copy);
       this.#deliver(() => {
         if (!isWaiting) return;
         isWaiting = false;

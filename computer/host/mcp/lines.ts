@@ -15,9 +15,11 @@ import {
 import { MAX_MESSAGE_VALUES, PARSE_ERROR, TOO_MANY_VALUES } from "./errors.ts";
 import { mendMeta } from "../../../protocol/mcp/mend.ts";
 import { isRecord } from "../../../protocol/names.ts";
+import { OBJECT } from "../../../shared/json/characters.ts";
 import { type Envelope, envelopeOf } from "../../../shared/json/envelope.ts";
 import { outlineOf } from "../../../shared/json/outline.ts";
-import { countValues } from "../../../shared/json/values.ts";
+import { countValues, weigh } from "../../../shared/json/values.ts";
+import { keepWritten } from "../../../shared/json/written.ts";
 import type { Line, LongLine } from "../../../shared/line_decoder.ts";
 
 /** Lines to process per turn of the event loop. */
@@ -121,7 +123,10 @@ export function readMessage(line: Line, encoding: string): JSONRPCMessage {
   } catch {
     // it stays undefined, as no JSON is
   }
-  if (line.valid && isPlainAnswer(data)) return data;
+  if (line.valid && isPlainAnswer(data)) {
+    keepResult(data, line);
+    return data;
+  }
   const message = JSONRPCMessageSchema.safeParse(withValidMeta(data));
   if (message.success && line.valid) return message.data;
   const problem = line.valid
@@ -129,6 +134,37 @@ export function readMessage(line: Line, encoding: string): JSONRPCMessage {
     : `is not valid ${encoding}; set "encoding", or "encoding_error_handler" to "replace"`;
   return failed(line, data ?? readEnds(line.text), problem);
 }
+
+/** What is before and behind the result, where an answer has nothing but its three members. */
+const BEFORE =
+  /^\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:"2\.0"|\d+)\s*,\s*){0,2}"result"\s*:\s*(?=\{)/;
+const BEHIND =
+  /(?<=\})(?:\s*,\s*"(?:jsonrpc|id)"\s*:\s*(?:"2\.0"|\d+)){0,2}\s*\}\s*$/;
+/** Characters in which they are searched for. */
+const MAX_AROUND = 200;
+
+/** The most values of a result whose text is kept: to see that many are unchanged takes as long as writing them. */
+const MAX_KEPT_VALUES = 1_000;
+
+/** Keeps the text that the result of an answer was parsed from, which is sent on as it is where nothing changes it. */
+function keepResult(
+  { result }: JSONRPCResultResponse,
+  { text, bytes }: Line,
+): void {
+  if (bytes?.[0] !== OBJECT) return; // in place of it may be a byte order mark
+  const before = BEFORE.exec(text.slice(0, MAX_AROUND))?.[0].length;
+  const behind = BEHIND.exec(text.slice(-MAX_AROUND))?.[0].length;
+  if (before === undefined || behind === undefined) return;
+  // A name that is given twice counts twice in the text: readers differ in which of the two they take.
+  const { values } = weigh(result, MAX_KEPT_VALUES);
+  if (values > MAX_KEPT_VALUES) return;
+  const all = values + VALUES_AROUND;
+  if (countValues(text, all) !== all) return;
+  keepWritten(result, bytes.subarray(before, bytes.length - behind));
+}
+
+/** The values of an answer beside those of its result: three members. */
+const VALUES_AROUND = 6;
 
 /** Characters at each end of a line that is no JSON in which its id is searched for. */
 const MAX_END = 4_096;

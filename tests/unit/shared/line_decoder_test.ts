@@ -74,6 +74,23 @@ Deno.test("LineDecoder reads the named encoding, also in Python's spelling, and 
   }
 });
 
+Deno.test("LineDecoder gives a long line its bytes, of its own, where they are valid UTF-8", () => {
+  const text = "é".repeat(2 ** 12);
+  for (const size of [1_000, 2 ** 20]) {
+    const [first, second] = linesOf(decoder(), `${text}\n${text}x\n`, size);
+    assertEquals(first, { text, valid: true, bytes: utf8(text) });
+    assertEquals(Object(second).bytes, utf8(text + "x"));
+  }
+  const line = utf8(text + "\n");
+  const broken = new Uint8Array([0xff, ...line]);
+  const bytesOf = (lines: LineDecoder, line: Uint8Array<ArrayBuffer>) =>
+    lines.push(line).map((found) => "bytes" in found);
+  assertEquals(bytesOf(decoder(), broken), [false]);
+  assertEquals(bytesOf(decoder("utf-8", "replace"), line), [false]);
+  assertEquals(bytesOf(decoder("latin1"), line), [false]);
+  assertEquals(bytesOf(decoder(), line.slice(2)), [false], "a short one");
+});
+
 Deno.test("LineDecoder skips each line above the limit for any chunking, keeps its ends, and loses no other line", () => {
   const line = fc.stringMatching(/^[a-z]{0,30}$/);
   const size = fc.integer({ min: 1, max: 40 });

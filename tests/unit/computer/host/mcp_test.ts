@@ -37,7 +37,9 @@ import {
 import { httpTimeouts } from "../../../../computer/host/mcp/http.ts";
 import { lineQueue, readMessage } from "../../../../computer/host/mcp/lines.ts";
 import { requestFailure } from "../../../../computer/tools/call_failure.ts";
+import { writtenOf } from "../../../../shared/json/written.ts";
 import { type Line, LineDecoder } from "../../../../shared/line_decoder.ts";
+import { seeded } from "../../../support/wire/hostile_payloads.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
@@ -54,6 +56,135 @@ Deno.test("lineQueue() takes the rest at the end, in its order", () => {
   assert(taken.length < all.length, "some wait for the next turn");
   queue.end();
   assertEquals(taken, all);
+});
+
+/** Reads an answer as a long line; returns its result, and the text of that. */
+function readLong(text: string, bytes = utf8(text)) {
+  const message = readMessage({ ...line(text), bytes }, "utf-8");
+  assert("result" in message);
+  const { result } = message;
+  const written = writtenOf(result);
+  return { result, text: written && new TextDecoder().decode(written) };
+}
+
+/** Answers, and the text of the result that is kept of each. */
+const WRITTEN: readonly (readonly [answer: string, text?: string])[] = [
+  ['{"jsonrpc":"2.0","id":1,"result":{"a":"}"}}', '{"a":"}"}'],
+  ['{"result":{"a":"}"},"jsonrpc":"2.0","id":1}', '{"a":"}"}'],
+  ['{"id":12,"result":{"a":{}},"jsonrpc":"2.0"}\r', '{"a":{}}'],
+  ['{ "jsonrpc": "2.0", "id": 1, "result": { "a": [] } } ', '{ "a": [] }'],
+  [
+    '{"result" : {"é":"\\u00e9€😀"}\t,"id":1 ,"jsonrpc":"2.0" }',
+    '{"é":"\\u00e9€😀"}',
+  ],
+  [
+    '{"jsonrpc":"2.0","id":1,"result":{"n":[1e2,-0,1.50]}}',
+    '{"n":[1e2,-0,1.50]}',
+  ],
+  [
+    '{"jsonrpc":"2.0","id":1,"result":{"id":2,"result":{},"jsonrpc":"2.0"}}',
+    '{"id":2,"result":{},"jsonrpc":"2.0"}',
+  ],
+  // Readers differ in what a name means that is given twice.
+  ['{"jsonrpc":"2.0","id":1,"result":{"a":1},"result":{"b":2}}'],
+  ['{"jsonrpc":"2.0","id":1,"id":1,"result":{"a":1}}'],
+  ['{"jsonrpc":"2.0","id":1,"result":{"a":1,"b":{"c":1,"\\u0063":2}}}'],
+  ['{"jsonrpc":"2.0","id":1,"result":{"n":1e400}}'],
+  // Written as almost nobody does it.
+  ['{"jsonrpc":"2.0","id":1.0,"result":{"a":1}}'],
+  ['{"result":{"a":1},"id":1e0,"jsonrpc":"2.0"}'],
+  ['{"json\\u0072pc":"2.0","id":1,"result":{"a":1}}'],
+  ['{"result":{"a":1},"json\\u0072pc":"2.0","id":1}'],
+  // Their mended result is another one.
+  ['{"jsonrpc":"2.0","id":1,"result":{"_meta":{"a":1}}}'],
+];
+
+Deno.test("readMessage() keeps the text of a long result, where it is certain what it is", () => {
+  for (const [answer, expected] of WRITTEN) {
+    assertEquals(readLong(answer).text, expected, answer);
+  }
+  const values = (count: number) => JSON.stringify(Array(count).fill(0));
+  const answer = (list: string) =>
+    `{"jsonrpc":"2.0","id":1,"result":{"a":${list}}}`;
+  assertEquals(readLong(answer(values(998))).text?.length, 6 + 1_997);
+  assertEquals(readLong(answer(values(999))).text, undefined);
+});
+
+Deno.test("readMessage() keeps no text of a line with a byte order mark, or without its bytes", () => {
+  const [[answer = ""] = []] = WRITTEN;
+  assertEquals(readLong(answer, utf8("\ufeff" + answer)).text, undefined);
+  const message = readMessage(line(answer), "utf-8");
+  assert("result" in message);
+  assertEquals(writtenOf(message.result), undefined);
+});
+
+/** A JSON text of a value with space between its tokens, some of its letters escaped, and maybe a name twice. */
+function rewrite(value: unknown, random: () => number): string {
+  const space = () => " \t\r"[Math.floor(random() * 12)] ?? "";
+  const around = (text: string) => `${space()}${text}${space()}`;
+  if (typeof value === "string") {
+    const text = JSON.stringify(value);
+    return around(
+      random() < 0.95
+        ? text
+        : text.replaceAll(/[a-zé]/g, (letter) =>
+          /\\/.test(text)
+            ? letter
+            : `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`),
+    );
+  }
+  if (typeof value !== "object" || value === null) {
+    return around(JSON.stringify(value));
+  }
+  if (Array.isArray(value)) {
+    return around(`[${value.map((item) => rewrite(item, random)).join()}]`);
+  }
+  const members = Object.entries(value).map(([name, item]) =>
+    `${rewrite(name, random)}:${rewrite(item, random)}`
+  );
+  if (random() < 0.05 && members[0]) members.unshift(members[0]);
+  return around(`{${members.join()}}`);
+}
+
+Deno.test("readMessage() keeps a text only that means its result, of answers however written", () => {
+  let kept = 0;
+  const fields = fc.shuffledSubarray(["jsonrpc", "id", "result"], {
+    minLength: 3,
+  });
+  const results = fc.dictionary(
+    fc.oneof(fc.string(), fc.constantFrom("id", "result", "jsonrpc", "a")),
+    fc.jsonValue({ maxDepth: 3 }),
+  );
+  fc.assert(
+    fc.property(
+      fields,
+      results,
+      fc.nat(),
+      fc.nat(),
+      (fields, result, id, seed) => {
+        const all: Record<string, unknown> = { jsonrpc: "2.0", id, result };
+        const answer = Object.fromEntries(
+          fields.map((name) => [name, all[name]]),
+        );
+        const random = seeded(seed);
+        const text = rewrite(answer, random).trim();
+        const read = readMessage({ ...line(text), bytes: utf8(text) }, "utf-8");
+        if (!("result" in read)) return;
+        const written = writtenOf(read.result);
+        if (!written) return;
+        kept++;
+        const own = new TextDecoder().decode(written);
+        assert(text.includes(own));
+        assertEquals(
+          JSON.stringify(JSON.parse(own)),
+          JSON.stringify(read.result),
+        );
+        assertEquals([own[0], own.at(-1)], ["{", "}"]);
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+  assert(kept > 100, `${kept}`);
 });
 
 Deno.test("readMessage() returns what the MCP SDK's schema does, for answers of all kinds", () => {

@@ -28,6 +28,7 @@ import {
   resultMeta,
   type ToolCallReq,
 } from "../../../../protocol/mod.ts";
+import { keepWritten } from "../../../../shared/json/written.ts";
 
 const request = (over: Partial<ToolCallReq> = {}): ToolCallReq => ({
   agent: "planner",
@@ -315,4 +316,41 @@ Deno.test("runtimeErrorText() describes where a program failed, without its data
     const program = ".a = 1\n.x = to_int!(.secret)";
     assertEquals(runtimeErrorText(program, `Termination;\n${message}`), text);
   }
+});
+
+/** A result as an MCP server has written it. */
+function writtenResult(json: string): CallToolResult {
+  const result = JSON.parse(json);
+  keepWritten(result, new TextEncoder().encode(json));
+  return result;
+}
+
+Deno.test("measureResult() takes the size of a text as it was written, where it is certain to fit when it is written anew", () => {
+  const numbers = "1e20,".repeat(100) + "1e20";
+  const json = `{"content":[],"structuredContent":{"a":[${numbers}]}}`;
+  const result = writtenResult(json);
+  const anew = JSON.stringify(result).length;
+  assert(anew > 3 * json.length);
+  for (const most of [undefined, anew * 2]) {
+    assertEquals(measureResult(result, most).bytes, json.length);
+  }
+  for (const most of [anew + 100, anew, json.length]) {
+    assertEquals(measureResult(result, most).bytes, anew, `at most ${most}`);
+  }
+  result.content.push({ type: "text", text: "changed" });
+  assertEquals(measureResult(result).bytes, JSON.stringify(result).length);
+});
+
+Deno.test("CallTable answers a repeated request from a text as it was written", async () => {
+  const { table } = setup();
+  const json = '{"content":[{"text": "\\u00e9€", "type":"text"}]}';
+  const run = (given: string) =>
+    table.run(
+      request(),
+      () => Promise.resolve(measureResult(writtenResult(given))),
+    );
+  const first = await run(json);
+  assertEquals(first.bytes, new TextEncoder().encode(json).length);
+  const again = await run("{}");
+  assertEquals(again.result, JSON.parse(json));
 });

@@ -1,0 +1,52 @@
+/**
+ * The JSON text that a value was parsed from, kept beside it: where nothing has changed the value, the text
+ * is sent on as it came, which takes a fraction of writing it anew.
+ *
+ * Whoever changes a value, or makes another one of it, needs to know nothing of this: a text is given out
+ * only for a value that is still what it was parsed to.
+ *
+ * @module
+ */
+import { copyAsJson } from "./copy.ts";
+
+/** A text, and what it was parsed to. */
+interface Written {
+  readonly bytes: Uint8Array;
+  /** A copy, which nobody else can change; it shares its texts with the value, and they are compared at once. */
+  readonly value: unknown;
+}
+
+/** By value. */
+const texts = new WeakMap<object, Written>();
+
+/** Keeps the UTF-8 of the text that a value was parsed from, unless it has a number that JSON readers differ in. */
+export function keepWritten(value: object, bytes: Uint8Array): void {
+  const copy = copyAsJson(value); // without infinite numbers, such as that of 1e400
+  if (isSame(value, copy)) texts.set(value, { bytes, value: copy });
+}
+
+/** Lets a value that was made of another one have its text, if it is the same. */
+export function passWritten(from: unknown, to: unknown): void {
+  const written = texts.get(Object(from));
+  if (written) texts.set(Object(to), written);
+}
+
+/** Returns the text that a value was parsed from, if it is kept, and the value is still the same. */
+export function writtenOf(value: object): Uint8Array | undefined {
+  const written = texts.get(value);
+  return written && isSame(value, written.value) ? written.bytes : undefined;
+}
+
+/** Whether two values are the same as JSON. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object") return false;
+  if (one === null || other === null) return false;
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length &&
+    names.every((name) =>
+      Object.hasOwn(other, name) &&
+      isSame(Reflect.get(one, name), Reflect.get(other, name))
+    );
+}

@@ -1,0 +1,77 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { copyAsJson } from "../../../shared/json/copy.ts";
+import {
+  keepWritten,
+  passWritten,
+  writtenOf,
+} from "../../../shared/json/written.ts";
+
+const bytes = new TextEncoder().encode("{}");
+
+/** A value as it was parsed, with its text. */
+function parsed(json: string): Record<string, unknown> {
+  const value = JSON.parse(json);
+  keepWritten(value, bytes);
+  return value;
+}
+
+/** Every list and object in a value, the value included. */
+function containers(value: unknown): object[] {
+  if (typeof value !== "object" || value === null) return [];
+  return [value, ...Object.values(value).flatMap(containers)];
+}
+
+const objects = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }));
+
+Deno.test("writtenOf() returns the text of a value, and of copies that have it passed on", () => {
+  fc.assert(fc.property(objects, (object) => {
+    const value = parsed(JSON.stringify(object));
+    assertEquals(writtenOf(value), bytes);
+    const copy = copyAsJson(value);
+    assertEquals(writtenOf(Object(copy)), undefined);
+    passWritten(value, copy);
+    assertEquals(writtenOf(Object(copy)), bytes);
+  }));
+});
+
+Deno.test("a value that is changed anywhere, or its copy, has no text", () => {
+  const change = fc.constantFrom("add", "remove", "replace");
+  fc.assert(
+    fc.property(objects, fc.nat(), change, (object, which, change) => {
+      const value = parsed(JSON.stringify(object));
+      const all = containers(value);
+      const container = all[which % all.length] ?? {};
+      const names = Object.keys(container);
+      const name = names[which % names.length];
+      if (change === "add" || name === undefined) {
+        Object.assign(
+          container,
+          Array.isArray(container)
+            ? { [container.length]: 0 }
+            : { [`${names.join()}+`]: 0 },
+        );
+      } else if (change === "remove" && !Array.isArray(container)) {
+        Reflect.deleteProperty(container, name);
+      } else Reflect.set(container, name, "replaced by another value");
+      assertEquals(writtenOf(value), undefined);
+      const copy = copyAsJson(value);
+      passWritten(value, copy);
+      assertEquals(writtenOf(Object(copy)), undefined);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+Deno.test("a value with a number above all has no text: readers of JSON differ in it", () => {
+  assertEquals(writtenOf(parsed('{"a":[1e400]}')), undefined);
+  assertEquals(writtenOf(parsed('{"a":[-0,1e20]}')), bytes);
+});
+
+Deno.test("what is no object has no text, and gets none", () => {
+  for (const value of [undefined, null, "text", 1]) {
+    passWritten(value, {});
+    passWritten({}, value);
+  }
+  assertEquals(writtenOf({}), undefined);
+});
