@@ -16,7 +16,6 @@ import {
 import type { IncomingHttpHeaders } from "node:http";
 import { acceptsBoth } from "./guards.ts";
 import type { Introduction } from "../office/begun_call.ts";
-import { declaresTasks } from "../tasks/extension.ts";
 import { isRecord } from "../../protocol/names.ts";
 
 /** A request that is certainly valid. */
@@ -127,7 +126,7 @@ const MAX_CLIENT_TEXT = 2_000;
 /** What the MCP SDK has accepted clients to say of themselves, as texts. */
 const knownClients = new Map<string, Introduction | undefined>();
 
-/** Returns how a client introduces itself; `undefined` where the MCP SDK does not accept that, or tasks are asked for. */
+/** Returns how a client introduces itself; `undefined` where the MCP SDK does not accept that. */
 function knownClient(
   info: unknown,
   capabilities: unknown,
@@ -152,8 +151,7 @@ function readClient(
   };
   const body = { jsonrpc: "2.0", id: 1, method: "ping", params: { _meta } };
   const { kind } = classifyInboundRequest({ httpMethod: "POST", body });
-  // A call of a client that supports tasks may become one.
-  if (kind !== "modern" || declaresTasks(capabilities)) return undefined;
+  if (kind !== "modern") return undefined;
   return {
     info: info as Introduction["info"],
     capabilities: capabilities as Introduction["capabilities"],

@@ -1,6 +1,7 @@
 /**
  * The answers of one session that are made past the MCP SDK: its requests find their tools by the same
- * functions as those of the SDK's handlers. Where a result is unusual, the SDK makes the answer.
+ * functions as those of the SDK's handlers. Where a result is unusual, or a call becomes a task, the SDK makes
+ * the answer.
  *
  * @module
  */
@@ -23,6 +24,8 @@ import { cancelledBy } from "../office/request_ids.ts";
 import { namingOffices } from "../office/server.ts";
 import type { ServerParts } from "../office/server_parts.ts";
 import { answerCall, listTools, outputSchemaOf } from "../office/tools.ts";
+import { declaresTasks } from "../tasks/extension.ts";
+import { RunningCall } from "../tasks/running_call.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { swapRemove } from "../../shared/swap_list.ts";
 
@@ -42,7 +45,7 @@ export interface Running {
 }
 
 /** A call, and the client's id of it. */
-interface RunningCall {
+interface OpenCall {
   readonly id: string | number;
   readonly call: BegunCall;
 }
@@ -50,7 +53,7 @@ interface RunningCall {
 /** Answers requests past the MCP SDK. */
 export class RunningAnswers {
   readonly #parts: ServerParts;
-  readonly #calls: RunningCall[] = [];
+  readonly #calls: OpenCall[] = [];
   readonly #added: (result: CallToolResult | ListToolsResult) => object;
 
   /** @param added returns what clients' revision adds to a result */
@@ -118,23 +121,25 @@ export class RunningAnswers {
   }
 
   async #call(running: Running, params: QuickCall["params"]): Promise<void> {
-    const { message: { id }, client, answer } = running;
+    const { message: { id }, client, answer, inSession } = running;
     const { _meta } = params;
     let handedOver: Promise<void> | undefined;
-    // Streams of sessions are kept by the MCP SDK's transport, for clients that lose them.
-    const toStream = () => {
+    // Streams of sessions are kept by the MCP SDK's transport, for clients that lose them; its handler makes tasks.
+    const toSdk = () => {
       if (answer.isOver) return;
       handedOver ??= relay(running, call);
       handedOver.catch(() => answer.end());
     };
     const notify: Notify = async (...notified) => {
-      if (!running.inSession) return answer.notify(notified[0]);
-      toStream();
+      if (inSession) toSdk();
+      else if (!handedOver) return answer.notify(notified[0]);
       await (await call.taken)(...notified);
     };
+    const hasTasks = !inSession && declaresTasks(client.capabilities);
+    const task = hasTasks ? new RunningCall(this.#parts, toSdk) : undefined;
     const call = new BegunCall(
       client,
-      { ...(_meta && { _meta }), notify },
+      { ...(_meta && { _meta }), notify, running: task },
       this.#parts,
       (asked) => answerCall(this.#parts, params, asked),
     );
@@ -143,10 +148,10 @@ export class RunningAnswers {
     const gone = () => {
       if (this.#calls.includes(entry)) call.cancel("The client is gone");
     };
-    if (running.inSession) answer.onSilent = toStream;
+    if (inSession) answer.onSilent = toSdk;
     else answer.onOver(gone);
     try {
-      const result = await call.result.catch(() => undefined);
+      const result = await call.outcome;
       if (handedOver) return await handedOver;
       const schema = outputSchemaOf(this.#parts, params.name);
       const isPlain = result && isPlainResult(result, schema);

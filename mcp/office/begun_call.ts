@@ -2,8 +2,8 @@
  * Calls that begin past the MCP SDK.
  *
  * Most results are certainly as the SDK would send them, and need nothing of it. Of the others, such as
- * questions to the client and errors, the SDK's handler makes an answer: it gets the call that has begun,
- * in place of beginning another one.
+ * questions to the client and errors, and of calls that become tasks, the SDK's handler makes an answer: it
+ * gets the call that has begun, in place of beginning another one.
  *
  * @module
  */
@@ -14,6 +14,7 @@ import type { Asked } from "./call.ts";
 import { acceptedBy, type CallQuestions, questionIn } from "./questions.ts";
 import type { ServerParts } from "./server_parts.ts";
 import { Turn } from "./turn.ts";
+import type { RunningCall } from "../tasks/running_call.ts";
 import { isRecord } from "../../protocol/names.ts";
 import { onAbort } from "../../shared/async.ts";
 
@@ -41,6 +42,8 @@ type Notified = Parameters<Notify>;
 export class BegunCall {
   /** Settles with the call; a question in it is the Computer's own. */
   readonly result: Promise<Result>;
+  /** What becomes a task when the call waits, if its client supports that. */
+  readonly running: RunningCall | undefined;
   readonly #abort = new AbortController();
   /** Cancels the call with its client's request, while its question waits. */
   #held = () => {};
@@ -49,12 +52,12 @@ export class BegunCall {
 
   /**
    * @param client who calls
-   * @param request its metadata, and what notifies its client
+   * @param request its metadata, what notifies its client, and what may become a task
    * @param begin begins it
    */
   constructor(
     client: CallingClient,
-    { _meta, notify }: Asked["request"],
+    { _meta, notify, running }: Asked["request"] & Pick<Asked, "running">,
     parts: Pick<ServerParts, "queue" | "options" | "view">,
     begin: (asked: Asked) => Promise<Result>,
   ) {
@@ -67,12 +70,24 @@ export class BegunCall {
     const questions = accepts &&
       { input: { accepts }, toQuestion: this.#keepQuestion };
     this.#notify = notify;
+    this.running = running;
     const request = {
       ...(_meta && { _meta }),
       notify: (...notified: Notified) => this.#notify(...notified),
     };
     const { links } = parts.view;
-    this.result = begin({ request, turn, agent, questions, links });
+    this.result = begin({ request, turn, agent, questions, links, running });
+    const ended = () => running?.end();
+    if (running) this.result.then(ended, ended);
+  }
+
+  /** Resolves with its result; with `undefined` where it has none, or has become a task. */
+  get outcome(): Promise<Result | undefined> {
+    const { running, result } = this;
+    const first = running
+      ? Promise.race([result, running.answered.then(() => undefined)])
+      : result;
+    return first.catch(() => undefined);
   }
 
   /** Resolves with what notifies the client, once it goes on as a request of the MCP SDK. */
@@ -86,9 +101,9 @@ export class BegunCall {
     return aborted ? reason.message : undefined;
   }
 
-  /** Cancels it. */
+  /** Cancels it with its request; a task runs on without that. */
   cancel(why: string): void {
-    this.#abort.abort(new Error(why));
+    if (!this.running?.isTask) this.#abort.abort(new Error(why));
   }
 
   /**
@@ -122,6 +137,11 @@ const begunCalls = new WeakMap<Request, BegunCall>();
 /** Lets the MCP SDK's handler of a request go on with a call. */
 export const handOver = (request: Request, call: BegunCall): void =>
   void begunCalls.set(request, call);
+
+/** Returns what may become a task of the call that the handler of a request goes on with. */
+export const runningBegun = (
+  { http }: Pick<Mcp.ServerContext, "http">,
+): RunningCall | undefined => http?.req && begunCalls.get(http.req)?.running;
 
 /** Returns, once, the call that the handler of a request goes on with. */
 export function takeBegun(request: Request | undefined): BegunCall | undefined {

@@ -13,6 +13,7 @@ import {
   Server,
   type ServerEvent,
 } from "@modelcontextprotocol/server";
+import { runningBegun } from "./begun_call.ts";
 import { answerCompletionRequests } from "./completion.ts";
 import { answerResourceRequests } from "./resources.ts";
 import type { OfficeView } from "./office_view.ts";
@@ -99,7 +100,9 @@ class OfficeServer extends Server {
 
   protected override _wrapHandler(method: string, handler: Handler): Handler {
     const answer = super._wrapHandler(method, handler);
-    if (method === "tools/call") return answeringWithTasks(answer, this.#parts);
+    if (method === "tools/call") {
+      return answeringWithTasks(answer, this.#parts, runningBegun);
+    }
     if (!NAMING.includes(method)) return answer;
     return (request, context) =>
       namingOffices(

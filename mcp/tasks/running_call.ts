@@ -33,16 +33,25 @@ export type Handler = (
 
 /** Where calls become tasks. */
 export interface TaskParts {
-  readonly tasks: TaskTable;
+  readonly tasks: Pick<TaskTable, "begin">;
   readonly options: { readonly callTimeoutMs: number };
 }
 
-/** Lets a handler of `tools/call` answer clients that support tasks with one. */
-export const answeringWithTasks =
-  (answer: Handler, parts: TaskParts): Handler => async (request, context) =>
-    hasTasks(context)
-      ? await new RunningCall(answer, parts, { request, context }).answer()
-      : await answer(request, context);
+/**
+ * Lets a handler of `tools/call` answer clients that support tasks with one.
+ *
+ * @param begun finds the call of a request, where that has begun already
+ */
+export const answeringWithTasks = (
+  answer: Handler,
+  parts: TaskParts,
+  begun: (context: Mcp.ServerContext) => RunningCall | undefined,
+): Handler =>
+async (request, context) => {
+  if (!hasTasks(context)) return await answer(request, context);
+  const running = begun(context) ?? new RunningCall(parts);
+  return await running.answer(answer, { request, context });
+};
 
 /** Finds the call that a handler runs for, if it may become a task. */
 export function runningCallOf(
@@ -55,32 +64,30 @@ export function runningCallOf(
 /** The context of a handler; the MCP SDK keeps fields that it does not know. */
 type OwnContext = Mcp.ServerContext & { readonly running?: unknown };
 
+/** A request of the MCP SDK. */
+interface SdkRequest {
+  readonly request: Mcp.JSONRPCRequest;
+  readonly context: Mcp.ServerContext;
+}
+
 /** One call, which may become a task. */
 export class RunningCall {
-  readonly #handler: Handler;
   readonly #parts: TaskParts;
-  readonly #asked: {
-    readonly request: Mcp.JSONRPCRequest;
-    readonly context: Mcp.ServerContext;
-  };
+  #onDue: () => void;
+  #isDue = false;
   /** Cancels the call: with its request, until it is a task. */
   readonly #stop = new AbortController();
   readonly #answered = Promise.withResolvers<Mcp.Result>();
+  readonly #timer: ReturnType<typeof setTimeout>;
   #isAnswered = false;
   #task: Task | undefined;
   #waits: string | undefined;
 
-  constructor(
-    handler: Handler,
-    parts: TaskParts,
-    asked: {
-      readonly request: Mcp.JSONRPCRequest;
-      readonly context: Mcp.ServerContext;
-    },
-  ) {
-    this.#handler = handler;
+  /** @param onDue called where it has to become a task before the MCP SDK has its request */
+  constructor(parts: TaskParts, onDue: () => void = () => {}) {
     this.#parts = parts;
-    this.#asked = asked;
+    this.#onDue = onDue;
+    this.#timer = setTimeout(() => this.#due(), TASK_AFTER_MS);
   }
 
   /** Whether it is a task. */
@@ -88,17 +95,28 @@ export class RunningCall {
     return this.#task !== undefined;
   }
 
+  /** Settles when its request is answered by the MCP SDK, with a task or with its result. */
+  get answered(): Promise<unknown> {
+    return this.#answered.promise;
+  }
+
+  /** Becomes no task any more, since it has ended. */
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
   /** Runs the call; resolves with its result, or with the task that it has become. */
-  async answer(): Promise<Mcp.Result> {
-    const { signal } = this.#asked.context.mcpReq;
+  async answer(handler: Handler, asked: SdkRequest): Promise<Mcp.Result> {
+    const { signal } = asked.context.mcpReq;
     const detach = onAbort(signal, () => this.#stop.abort(signal.reason));
-    const timer = setTimeout(() => this.#becomeTask(), TASK_AFTER_MS);
-    void this.#run();
+    this.#onDue = () => this.#becomeTask(asked);
+    if (this.#isDue) this.#onDue();
+    void this.#run(handler, asked);
     try {
       return await this.#answered.promise;
     } finally {
       detach();
-      clearTimeout(timer);
+      this.end();
     }
   }
 
@@ -109,7 +127,7 @@ export class RunningCall {
   ): void {
     if (waiting) {
       this.#waits = waitingText(waiting, computer);
-      this.#becomeTask();
+      this.#due();
     } else if (waiting === null) this.#waits = undefined;
     const share = total === undefined
       ? `${progress}`
@@ -118,11 +136,18 @@ export class RunningCall {
     this.#task?.note(this.#waits ?? text, this.#waits !== undefined);
   }
 
-  async #run(): Promise<void> {
-    const { request, context } = this.#asked;
+  #due(): void {
+    this.#isDue = true;
+    this.#onDue();
+  }
+
+  async #run(
+    handler: Handler,
+    { request, context }: SdkRequest,
+  ): Promise<void> {
     const own = this.#ownContext(context);
     try {
-      let result = await this.#handler(request, own);
+      let result = await handler(request, own);
       while (this.#task && isInputRequiredResult(result)) {
         const inputResponses = await this.#ask(this.#task, result);
         const { requestState } = result;
@@ -131,7 +156,7 @@ export class RunningCall {
           inputResponses,
           requestState: <T>() => requestState as T | undefined,
         };
-        result = await this.#handler(request, { ...own, mcpReq });
+        result = await handler(request, { ...own, mcpReq });
       }
       this.#end(result);
     } catch (error) {
@@ -156,11 +181,10 @@ export class RunningCall {
     };
   }
 
-  #becomeTask(): void {
+  #becomeTask({ context: { http } }: SdkRequest): void {
     // A client that is gone before would never read the id of its task.
     if (this.#isAnswered || this.#stop.signal.aborted) return;
     const { tasks, options: { callTimeoutMs } } = this.#parts;
-    const { http } = this.#asked.context;
     const task = tasks.begin(
       callerIn(http?.authInfo),
       callTimeoutMs + KEPT_MS,
