@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import type * as Mcp from "@modelcontextprotocol/server";
 import { ownerOf } from "../../../shared/gateway.ts";
+import { RunningCall } from "../../../mcp/tasks/running_call.ts";
 import type { Task } from "../../../mcp/tasks/task.ts";
 import { TaskTable } from "../../../mcp/tasks/task_table.ts";
 import {
@@ -206,4 +207,72 @@ Deno.test("a client cannot listen to a task by the name that it has on the way",
       params: { ...task.describe() },
     }],
   );
+});
+
+/** How long a call runs before it becomes a task. */
+const TASK_AFTER_MS = 8_000;
+
+/** A call that the MCP SDK has no request of yet. */
+function startCall(tasks: TaskTable) {
+  let due = 0;
+  const options = { callTimeoutMs: 60_000 };
+  const running = new RunningCall({ tasks, options }, () => due++);
+  /** Lets the MCP SDK answer it by a handler. */
+  const answer = (
+    handler: (signal: AbortSignal) => Promise<Mcp.Result>,
+    signal = new AbortController().signal,
+  ) =>
+    running.answer((_, { mcpReq }) => handler(mcpReq.signal), {
+      request: { jsonrpc: "2.0", id: 1, method: "tools/call" },
+      context: Object({ mcpReq: { signal, notify: async () => {} } }),
+    });
+  return { running, answer, due: () => due };
+}
+
+const never = () => new Promise<never>(() => {});
+
+Deno.test("a call that runs for long becomes a task once the MCP SDK has its request", async () => {
+  using clock = new MachineClock();
+  using tasks = startTable();
+  const { answer, due } = startCall(tasks.table);
+  clock.pass(TASK_AFTER_MS - 1);
+  assertEquals([due(), tasks.table.size], [0, 0]);
+  clock.pass(1);
+  assertEquals([due(), tasks.table.size], [1, 0]);
+  const { resultType, status } = Object(await answer(never));
+  assertEquals([resultType, status], ["task", "working"]);
+});
+
+Deno.test("a call that waits before the MCP SDK has its request becomes a task that waits", async () => {
+  using _ = new MachineClock();
+  using tasks = startTable();
+  const { running, answer, due } = startCall(tasks.table);
+  running.report({ progress: 0, waiting: "confirmation" }, "pc");
+  assertEquals([due(), running.isTask], [1, false]);
+  const task = Object(await answer(never));
+  assertEquals(task.statusMessage, "waits for confirmation at pc");
+  assertEquals([due(), running.isTask], [1, true]);
+});
+
+Deno.test("a call whose client is gone before the MCP SDK has its request becomes no task, and is cancelled", async () => {
+  using clock = new MachineClock();
+  using tasks = startTable();
+  const { answer, due } = startCall(tasks.table);
+  clock.pass(TASK_AFTER_MS);
+  const result = await answer(
+    (signal) => Promise.resolve(text(String(signal.reason))),
+    AbortSignal.abort("gone"),
+  );
+  assertEquals([due(), tasks.table.size], [1, 0]);
+  assertEquals(result, text("gone"));
+});
+
+Deno.test("a call that has ended becomes no task", () => {
+  using clock = new MachineClock();
+  using tasks = startTable();
+  const { running, due } = startCall(tasks.table);
+  running.end();
+  assertEquals(clock.timers, 0);
+  clock.pass(TASK_AFTER_MS);
+  assertEquals(due(), 0);
 });

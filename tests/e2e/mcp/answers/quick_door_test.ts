@@ -11,7 +11,13 @@ import {
   startGateway,
 } from "../../../support/mcp/gateway.ts";
 import { present } from "../../../../shared/checks.ts";
-import { INITIALIZE, message, post } from "../../../support/mcp/post.ts";
+import {
+  fetchByTheApp,
+  INITIALIZE,
+  message,
+  post,
+} from "../../../support/mcp/post.ts";
+import { TASKS } from "../../../support/mcp/tasks.ts";
 import { hurryTimers } from "../../../support/timers.ts";
 
 /** The quick door leaves a request without a length to the app. */
@@ -129,14 +135,19 @@ const MESSAGES: readonly (readonly [body: string, isQuick: boolean])[] = [
   [call("echo", { a: Array(60_000).fill(1) }), false],
 ];
 
-Deno.test("every message of a session has the same answer by the quick door and by the app", async () => {
-  await using served = await startGateway({ servers: fixture() });
-  const headers = await openSession(served);
-  for (const [body, expected] of MESSAGES) {
-    const { isQuick } = await bothWays(served, headers, body);
-    assertEquals(isQuick, expected, body);
-  }
-});
+/** What clients declare that have the Tasks extension, and those without. */
+const DECLARED = { "without tasks": {}, "with tasks": { extensions: TASKS } };
+
+for (const [kind, declared] of Object.entries(DECLARED)) {
+  Deno.test(`${kind}: every message of a session has the same answer by the quick door and by the app`, async () => {
+    await using served = await startGateway({ servers: fixture() });
+    const headers = await openSession(served, {}, declared);
+    for (const [body, expected] of MESSAGES) {
+      const { isQuick } = await bothWays(served, headers, body);
+      assertEquals(isQuick, expected, body);
+    }
+  });
+}
 
 Deno.test("lists of tools are answered by the quick door, and pages of them", async () => {
   await using served = await startGateway();
@@ -232,16 +243,28 @@ const LONE_REQUESTS: readonly (readonly [object, string, boolean])[] = [
   ],
 ];
 
-Deno.test("every request without a session has the same answer by the quick door and by the app", async () => {
-  await using served = await startGateway({ servers: fixture() });
-  await post(served.url, { body: INITIALIZE }); // its office is open
-  for (const [headers, body, expected] of LONE_REQUESTS) {
-    const all = present<Record<string, string>>({ ...LONE, ...headers });
-    for (const _ of ["first", "known"]) await bothWays(served, all, body);
-    const isRead = readLoneRequest(JSON.parse(body), all) !== undefined;
-    assertEquals(isRead, expected, JSON.stringify(headers) + body);
-  }
-});
+/** The same request of a client that declares more, where it declares anything. */
+function declaring(body: string, more: object): string {
+  const { params, ...request } = JSON.parse(body);
+  const { [CAPABILITIES]: capabilities, ...meta } = params._meta;
+  const all = capabilities && { [CAPABILITIES]: { ...capabilities, ...more } };
+  const _meta = { ...meta, ...all };
+  return JSON.stringify({ ...request, params: { ...params, _meta } });
+}
+
+for (const [kind, declared] of Object.entries(DECLARED)) {
+  Deno.test(`${kind}: every request without a session has the same answer by the quick door and by the app`, async () => {
+    await using served = await startGateway({ servers: fixture() });
+    await post(served.url, { body: INITIALIZE }); // its office is open
+    for (const [headers, given, expected] of LONE_REQUESTS) {
+      const all = present<Record<string, string>>({ ...LONE, ...headers });
+      const body = declaring(given, declared);
+      for (const _ of ["first", "known"]) await bothWays(served, all, body);
+      const isRead = readLoneRequest(JSON.parse(body), all) !== undefined;
+      assertEquals(isRead, expected, JSON.stringify(headers) + body);
+    }
+  });
+}
 
 Deno.test("whatever the envelope of a call is made of, it has the same answer by the quick door and by the app", async () => {
   await using served = await startGateway();
@@ -250,7 +273,7 @@ Deno.test("whatever the envelope of a call is made of, it has the same answer by
     fc.constantFrom<unknown>(undefined, null, 1, "", [], {}, "2026-07-28"),
     fc.dictionary(
       fc.constantFrom("name", "version", "elicitation", "extensions", "form"),
-      fc.constantFrom<unknown>("x", 1, {}, [], { form: {} }, { a: {} }),
+      fc.constantFrom<unknown>("x", 1, {}, [], { form: {} }, { a: {} }, TASKS),
     ),
   );
   const envelope = fc.record({
@@ -426,6 +449,40 @@ Deno.test("refusals come in the same order and with the same words by the quick 
   await closed;
 });
 
+Deno.test("refusals to a client with tasks come in the same order and with the same words by the quick door and by the app", async () => {
+  await using served = await startGateway({
+    keys: true,
+    server: { maxMessageBytes: 2_000 },
+  });
+  const own = { ...LONE, "x-api-key": GATEWAY_KEYS.ann };
+  await post(served.url, { body: INITIALIZE, headers: own }); // its office is open
+  const short = declaring(lone(), { extensions: TASKS });
+  const long = declaring(lone({ own: "x".repeat(2_000) }), {
+    extensions: TASKS,
+  });
+  const rows: [object, string, status: number][] = [
+    [{ ...LONE, host: "evil.example" }, "{", 403],
+    [{ ...own, origin: "https://evil.example" }, short, 403],
+    [{ ...own, "sec-fetch-site": "cross-site" }, short, 403],
+    [LONE, short, 401],
+    [LONE, long, 401],
+    [{ ...LONE, "x-api-key": "wrong" }, "{", 401],
+    [{ ...LONE, "x-api-key": GATEWAY_KEYS.computer }, long, 403],
+    [own, long, 413],
+    [own, "{", 400],
+    [{ ...own, "content-type": "text/plain" }, short, 415],
+    [{ ...own, accept: "text/html" }, short, 200],
+    [{ ...own, "mcp-name": "pc__slow" }, short, 400],
+    [{ ...own, "mcp-protocol-version": "1999-01-01" }, short, 400],
+    [{ ...own, "x-api-key": GATEWAY_KEYS.bob }, short, 200],
+    [own, short, 200],
+  ];
+  for (const [headers, body, status] of rows) {
+    const { answer } = await bothWays(served, { ...headers }, body);
+    assertEquals(answer.status, status, JSON.stringify(headers) + body);
+  }
+});
+
 Deno.test("a request that the quick door leaves to the app is counted once", async () => {
   await using served = await startGateway({
     server: { limits: { eventsPerSecond: 20 } },
@@ -582,13 +639,6 @@ Deno.test("a client that can be asked is answered by the quick door, and asked b
   });
   await client.terminate();
 });
-
-/** A `fetch` whose requests have no length. */
-const fetchByTheApp = (input: string | URL, init: RequestInit = {}) =>
-  fetch(input, {
-    ...init,
-    ...(init.body && { body: new Blob([String(init.body)]).stream() }),
-  });
 
 for (const [kind, connect] of Object.entries(CLIENTS)) {
   Deno.test(`${kind}: a conversation is the same by the quick door and by the app`, async () => {
