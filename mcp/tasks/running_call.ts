@@ -33,7 +33,7 @@ export type Handler = (
 
 /** Where calls become tasks. */
 export interface TaskParts {
-  readonly tasks: Pick<TaskTable, "begin">;
+  readonly tasks: TaskTable;
   readonly options: { readonly callTimeoutMs: number };
 }
 
@@ -100,7 +100,7 @@ export class RunningCall {
     return this.#answered.promise;
   }
 
-  /** Becomes no task any more, since it has ended. */
+  /** Notes that it has ended: it becomes no task any more. */
   end(): void {
     clearTimeout(this.#timer);
   }
