@@ -5,20 +5,15 @@
  * @module
  */
 import { ConnectionError, isFinal } from "./errors.ts";
-import {
-  Fetch,
-  io,
-  NodeWebSocket,
-  NodeXHR,
-  type Socket,
-  XHR,
-} from "socket.io-client";
+import { io, type Socket } from "socket.io-client";
 import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
 import { checkAuth } from "./check_options.ts";
+import { newTransports } from "./node_network.ts";
 import type { ClientProtocol, UrlOptions } from "./options.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { parseServerUrl } from "./server_url.ts";
 import { unreachable } from "./unreachable.ts";
+import type { TransportName, Transports } from "./web_network.ts";
 import {
   type Acked,
   BACKOFF,
@@ -40,6 +35,7 @@ import {
   SMCP_NAMESPACE,
   VERSION_PARAMETER,
 } from "../protocol/version.ts";
+import { abortable, withDeadline } from "../shared/async.ts";
 import { outlineOf } from "../shared/json/outline.ts";
 import { countValues } from "../shared/json/values.ts";
 
@@ -48,11 +44,12 @@ export class SocketWire implements Wire {
   readonly #dial: Dial;
   readonly #socket: Socket;
   readonly #watch: () => void;
+  readonly #transports = newTransports();
 
   /** Creates a wire that is not connected. */
-  constructor(target: Dial, listeners: WireListeners) {
-    this.#dial = target;
-    const socket = this.#socket = dial(target);
+  constructor(target: Omit<Dial, "transports">, listeners: WireListeners) {
+    this.#dial = { ...target, transports: this.#transports };
+    const socket = this.#socket = dial(this.#dial);
     socket.on("connect", () => listeners.connected());
     socket.on("disconnect", (reason) => {
       // Queued packets would be sent before this client is back in its office.
@@ -108,14 +105,14 @@ export class SocketWire implements Wire {
 
   whenClosed(): Promise<void> {
     const { engine } = this.#socket.io;
-    return new Promise((resolve) => {
-      if (!engine || engine.readyState === "closed") return resolve();
-      const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
-      engine.once("close", () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+    const closed = async () => {
+      if (engine && engine.readyState !== "closed") {
+        await new Promise((resolve) => engine.once("close", resolve));
+      }
+      await this.#transports.ended();
+    };
+    return withDeadline(CLOSE_TIMEOUT_MS, (late) => abortable(closed(), late))
+      .catch(() => {});
   }
 }
 
@@ -130,6 +127,7 @@ interface Dial {
   /** The version of the next attempt. */
   protocol(): ClientProtocol;
   readonly credentials: (give: (auth: Record<string, unknown>) => void) => void;
+  readonly transports: Transports;
 }
 
 /** Builds the `auth` of a handshake: credentials, role and instance id (protocol §9). */
@@ -142,34 +140,10 @@ export async function credentialsOf(
   return { ...given, role, instance_id: instanceId };
 }
 
-/**
- * Whether polling needs `fetch`: the builds for browsers, of which both names are one, need an
- * `XMLHttpRequest` that Cloudflare Workers lack.
- */
-const lacksXhr = NodeXHR === XHR && !("XMLHttpRequest" in globalThis);
-
-const Polling = lacksXhr ? Fetch : NodeXHR;
-
-/** The used part of the socket behind a WebSocket of `ws`; that of Bun has neither, and a browser shows none. */
-interface Corkable {
-  cork?(): void;
-  uncork?(): void;
-}
-
-/** Writes all messages that wait as one: many calls, many answers. */
-class JoiningWebSocket extends NodeWebSocket {
-  override write(packets: unknown): void {
-    const { _socket: socket }: { _socket?: Corkable } = this.ws ?? {};
-    socket?.cork?.();
-    super.write(packets);
-    socket?.uncork?.();
-  }
-}
-
 function transportsOf(
   { transports = ["polling", "websocket"] }: UrlOptions,
   protocol: ClientProtocol,
-): readonly string[] {
+): readonly TransportName[] {
   return PROFILES[protocol].pollingFirst && !transports.includes("polling")
     ? ["polling", ...transports]
     : transports;
@@ -177,8 +151,8 @@ function transportsOf(
 
 /** Creates an unconnected socket that sends the version with every request (protocol §2). */
 export function dial(
-  { options, credentials, protocol, route }: Dial,
-  transports: readonly string[] = transportsOf(options, protocol()),
+  { options, credentials, protocol, route, transports }: Dial,
+  names: readonly TransportName[] = transportsOf(options, protocol()),
 ): Socket {
   const { origin, query } = parseServerUrl(options.url);
   return io(origin + SMCP_NAMESPACE, {
@@ -188,9 +162,7 @@ export function dial(
     ...options.tls,
     ...agentOf(route()),
     ...(options.headers && { extraHeaders: options.headers }),
-    transports: transports.map((name) =>
-      name === "polling" ? Polling : JoiningWebSocket
-    ),
+    transports: names.map((name) => transports[name]),
     parser: { Encoder, Decoder: BoundedDecoder },
     forceNew: true,
     autoConnect: false,

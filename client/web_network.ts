@@ -4,6 +4,9 @@
  *
  * @module
  */
+import type { UrlOptions } from "./options.ts";
+import { Fetch, NodeWebSocket, NodeXHR, XHR } from "socket.io-client";
+
 /** @throws {TypeError} for certificates */
 export function checkTls(tls: object | undefined): void {
   const [first] =
@@ -49,3 +52,27 @@ export async function requestPage(
   if (!answer.ok || answer.body === null) throw new Error("no answer");
   return answer.body;
 }
+
+/** The name of a transport. */
+export type TransportName = NonNullable<UrlOptions["transports"]>[number];
+
+/** The transports of a connection, by their names. */
+export interface Transports {
+  readonly polling: typeof Fetch | typeof NodeXHR;
+  readonly websocket: typeof NodeWebSocket;
+  /** Resolves when all that they have opened is closed, where that can be known. */
+  ended(): Promise<void>;
+}
+
+/**
+ * Whether polling needs `fetch`: the builds for browsers, of which both names are one, need an
+ * `XMLHttpRequest` that Cloudflare Workers lack.
+ */
+const lacksXhr = NodeXHR === XHR && !("XMLHttpRequest" in globalThis);
+
+/** Returns the transports of a new connection. */
+export const newTransports = (): Transports => ({
+  polling: lacksXhr ? Fetch : NodeXHR,
+  websocket: NodeWebSocket,
+  ended: () => Promise.resolve(), // the platform keeps nothing running for them
+});

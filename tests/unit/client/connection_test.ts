@@ -17,6 +17,7 @@ import {
   MAX_DEPTH,
   whyUnsendable,
 } from "../../../client/message_limits.ts";
+import { newTransports } from "../../../client/node_network.ts";
 import { chooseProxy } from "../../../client/proxy.ts";
 import { dial } from "../../../client/socket_wire.ts";
 import { VersionChoice } from "../../../client/versions.ts";
@@ -246,6 +247,7 @@ Deno.test("dial() begins with polling from 0.3 on, whatever its options (protoco
       route: () => undefined,
       credentials: () => {},
       protocol: () => protocol,
+      transports: newTransports(),
     }).io.opts.transports?.length;
   assertEquals((["0.2", "0.3", "0.4"] as const).map(transports), [1, 2, 2]);
 });
