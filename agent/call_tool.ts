@@ -276,13 +276,16 @@ async function callOtherName(
     requests.cancel(again);
   });
   try {
-    const listed = tools.get(computer) ??
-      await requests.ask(GET_TOOLS_EVENT, { computer }, {
+    let listed = tools.get(computer);
+    // A list with the refused name is from before the refusal.
+    if (listed?.some(({ name }) => name === tool_name) ?? true) {
+      listed = await requests.ask(GET_TOOLS_EVENT, { computer }, {
         signal,
         timeoutMs: leftMs(),
       }).then((answer) => answer.tools, () => []);
+    }
     signal?.throwIfAborted();
-    const name = nameToCall(listed, tool_name);
+    const name = nameToCall(listed ?? [], tool_name);
     const restMs = leftMs();
     if (isCancelled) return cancelledResult();
     if (restMs <= 0 || name === tool_name) return result;

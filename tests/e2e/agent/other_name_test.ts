@@ -236,6 +236,30 @@ Deno.test("the tools of a Computer that are not known yet are requested once, an
   assertEquals(asked, expected);
 });
 
+Deno.test("a call that a Computer refuses by the name of its list is sent again by the one that the tool has got meanwhile", async () => {
+  let name = "read";
+  const asked: unknown[] = [];
+  await using office = await startOffice({
+    computers: {
+      pc: (event, payload) => {
+        const { req_id, tool_name } = Object(payload);
+        asked.push(tool_name ?? event);
+        if (event !== "client:tool_call") {
+          return { tools: [listed(name)], req_id };
+        }
+        // The list with the other name may be announced only after this.
+        name = "files__read";
+        return tool_name === name ? { content: [] } : UNKNOWN;
+      },
+    },
+  });
+  const { agent } = office;
+  await agent.toolsSettled();
+  assertEquals((await agent.callTool("pc", "read")).content, []);
+  const event = "client:get_tools";
+  assertEquals(asked, [event, "read", event, "files__read"]);
+});
+
 Deno.test("a call of a tool whose MCP server is away gets to no other one, which has a tool of that whole name", async () => {
   const called: unknown[] = [];
   const tools = [{ ...listed("other__files__read"), bundle_id: "other" }];

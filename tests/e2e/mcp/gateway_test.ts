@@ -448,23 +448,16 @@ Deno.test("the audit log says who calls a tool that has got its other name meanw
   await using served = await startGateway({ keys: true });
   await served.computer.leave();
   let name = "look";
-  let asked = () => {};
-  const desk = await served.office.addScriptedComputer(
+  await served.office.addScriptedComputer(
     "desk",
-    async (event, payload) => {
+    (event, payload) => {
       const { req_id, tool_name } = Object(payload);
       if (event === "client:get_tools") {
-        // Behind the answer; one that was asked for before has the old name.
-        if (name !== "look") setTimeout(asked);
         return { tools: [listed(name)], req_id };
       }
       if (event !== "client:tool_call") throw new ProtocolError(404, "none");
       if (tool_name === "fix__look") return { content: [] };
-      const { promise, resolve } = Promise.withResolvers<void>();
-      asked = resolve;
       name = "fix__look";
-      desk.send("server:update_tool_list", { computer: "desk" });
-      await promise;
       return { content: [], isError: true, meta: { error_code: 4001 } };
     },
     { auth: { api_key: GATEWAY_KEYS.computer } },
