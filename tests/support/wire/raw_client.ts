@@ -1,4 +1,5 @@
 import { io, type Socket } from "socket.io-client";
+import { newTransports } from "../../../client/node_network.ts";
 import { PROTOCOL_VERSION, type Role } from "../../../protocol/mod.ts";
 
 /** Options of a raw client. */
@@ -37,7 +38,7 @@ export class RawClient implements AsyncDisposable {
   /** Every event that was heard and had no handler, in order. */
   readonly heard: Heard[] = [];
   readonly #waiting = new Set<() => void>();
-  #webSocket: ClosingSocket | undefined;
+  readonly #transports = newTransports();
   readonly #handlers = new Map<string, Handler>();
 
   /** Starts to connect; wait with {@linkcode RawClient.connected}. */
@@ -46,7 +47,8 @@ export class RawClient implements AsyncDisposable {
     this.socket = io(url + (options.namespace ?? "/smcp"), {
       path: options.path ?? "/smcp/",
       query: version === null ? {} : { a2c_version: version },
-      transports: options.transports ?? ["websocket"],
+      transports: (options.transports ?? ["websocket"])
+        .map((name) => this.#transports[name]),
       reconnection: options.reconnection ?? false,
       reconnectionDelay: 10,
       reconnectionDelayMax: 50,
@@ -67,12 +69,6 @@ export class RawClient implements AsyncDisposable {
       this.#wake();
     });
     this.socket.on("disconnect", () => this.#wake());
-    this.socket.on("connect", () => {
-      const { engine } = this.socket.io;
-      const note = () => this.#webSocket = webSocketOf(engine.transport);
-      note();
-      engine.once("upgrade", note);
-    });
   }
 
   /** Resolves when connected; rejects with the `connect_error`, or when the connection is lost before. */
@@ -142,56 +138,11 @@ export class RawClient implements AsyncDisposable {
     const closed = engine.readyState === "closed"
       ? Promise.resolve()
       : new Promise<void>((resolve) => engine.once("close", () => resolve()));
-    const { transport } = engine;
     this.socket.disconnect();
     await closed;
-    if (this.#webSocket) await closeOf(this.#webSocket);
-    // Over polling the last requests are still on their way, and their library ends them in timers.
-    const polling = transport?.name === "polling";
-    for (let i = 0; polling && !transport.writable && i < 100; i++) {
-      await turn();
-    }
-    for (let i = 0; polling && i < 5; i++) await turn();
+    await this.#transports.ended();
   }
 }
-
-/** The WebSocket of a transport; its library tells of the transport's end before that of the socket. */
-interface ClosingSocket {
-  readonly readyState: number;
-  addEventListener(type: "close", listener: () => void): void;
-  /** Cuts the connection. */
-  terminate(): void;
-}
-
-/** Returns the WebSocket that a transport of engine.io-client is made of. */
-function webSocketOf(
-  transport: { readonly name: string },
-): ClosingSocket | undefined {
-  if (transport.name !== "websocket") return undefined;
-  const socket: unknown = Reflect.get(transport, "ws");
-  if (isSocket(socket)) return socket;
-  throw new Error("engine.io-client keeps its WebSocket elsewhere");
-}
-
-const isSocket = (value: unknown): value is ClosingSocket =>
-  value instanceof Object && "readyState" in value &&
-  "addEventListener" in value && "terminate" in value;
-
-/** How long a server that is stopped may keep a WebSocket from being closed. */
-const CLOSE_MS = 1_000;
-
-/** Resolves when a WebSocket is closed; until then its library has a timer. */
-async function closeOf(socket: ClosingSocket): Promise<void> {
-  if (socket.readyState === WebSocket.CLOSED) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  socket.addEventListener("close", resolve);
-  const timer = setTimeout(() => socket.terminate(), CLOSE_MS);
-  await promise;
-  clearTimeout(timer);
-}
-
-/** Waits for timers of zero milliseconds. */
-const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 
 /** Connects a raw client. */
 export async function connectRaw(
