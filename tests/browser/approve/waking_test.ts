@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { consoleTest } from "../support/driven.ts";
+import { consoleTest, inTime, type Tab } from "../support/driven.ts";
 import { startApproving } from "../support/approving.ts";
 
 /** Chromium without Google's services has no push service: one of the test's own answers `subscribe()`. */
@@ -22,6 +22,35 @@ const SUBSCRIBE = `{
   PushManager.prototype.getSubscription = async () => current;
 }`;
 
+/** Delivers a push to the page's worker, and waits until it was handled. */
+async function deliver(page: Tab["page"], data: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const { promise: registered, resolve } = Promise.withResolvers<string>();
+  session.on("ServiceWorker.workerRegistrationUpdated", (update) => {
+    const [first] = update.registrations;
+    if (first !== undefined) resolve(first.registrationId);
+  });
+  const handled = new Promise<void>((resolve) =>
+    session.on("BackgroundService.backgroundServiceEventReceived", (event) => {
+      const { eventName } = event.backgroundServiceEvent;
+      if (eventName === "Push event completed") resolve();
+    })
+  );
+  const service = "pushMessaging";
+  await session.send("BackgroundService.startObserving", { service });
+  await session.send("BackgroundService.setRecording", {
+    service,
+    shouldRecord: true,
+  });
+  await session.send("ServiceWorker.enable");
+  await session.send("ServiceWorker.deliverPushMessage", {
+    origin: new URL("/", page.url()).href,
+    registrationId: await inTime("the registration", registered),
+    data,
+  });
+  await inTime("the end of the push event", handled);
+}
+
 consoleTest(
   "threat 33: Notify me gives the Computer a subscription, and a push shows neither tool nor arguments",
   async () => {
@@ -34,38 +63,29 @@ consoleTest(
     });
     await page.evaluate(SUBSCRIBE);
     await approving.pair(page);
+    const subscribed = new Promise<void>((resolve) => {
+      approving.relay.lie = async (message, pass) => {
+        const answer = await pass(message);
+        if (approving.approvals.subscriptions().length > 0) resolve();
+        return answer;
+      };
+    });
     await page.getByRole("button", { name: "Notify me" }).click();
     await page.getByText("A call that waits will notify you.").waitFor();
     assertEquals(await page.evaluate("asked"), [[true, 65]]);
-    while (approving.approvals.subscriptions().length === 0) {
-      await page.evaluate("new Promise((done) => setTimeout(done, 50))");
-    }
+    await inTime("the subscription", subscribed);
     const [[device, push] = []] = approving.approvals.subscriptions();
     assert(device !== undefined && push !== undefined);
     assertEquals(push.endpoint, "https://fcm.googleapis.com/fcm/send/abc");
     assertEquals([push.vapid.crv, typeof push.vapid.d], ["P-256", "string"]);
 
-    const session = await context.newCDPSession(page);
-    const registered = Promise.withResolvers<string>();
-    session.on("ServiceWorker.workerRegistrationUpdated", (update) => {
-      const [first] = update.registrations;
-      if (first !== undefined) registered.resolve(first.registrationId);
-    });
-    await session.send("ServiceWorker.enable");
-    await session.send("ServiceWorker.deliverPushMessage", {
-      origin: `${approving.relay.url}/`,
-      registrationId: await registered.promise,
-      data: JSON.stringify({ name: "laptop", tool: "write_file" }),
-    });
-    const shown = await page.evaluate<string[]>(`(async () => {
-      const { ready } = navigator.serviceWorker;
-      for (;;) {
-        const all = await (await ready).getNotifications();
-        if (all.length > 0) return all.map(({ title, body }) => [title, body]);
-        await new Promise((done) => setTimeout(done, 50));
-      }
+    await deliver(page, JSON.stringify({ name: "laptop", tool: "write_file" }));
+    // Read once, after all was shown: Chromium forgets a notification that is read while it appears.
+    const shown: unknown = await page.evaluate(`(async () => {
+      const all = await (await navigator.serviceWorker.ready).getNotifications();
+      return all.map(({ title, body }) => [title, body]);
     })()`);
-    assertEquals(shown as unknown, [
+    assertEquals(shown, [
       ["Approvals", "laptop: a tool call waits for your answer"],
     ]);
   },

@@ -57,6 +57,27 @@ export function consoleTest(
   Deno.test({ name, timeout, ignore: program === undefined, fn });
 }
 
+/** How long Playwright waits for one thing; what does not come then has its name in the error. */
+const PLAYWRIGHT_MS = 30_000;
+/** The same for what Playwright does not wait for: several of its waits may be part of it. */
+const MOST_MS = 90_000;
+
+/**
+ * Waits for what Playwright does not wait for: a wait that the test's own limit ends has no name.
+ *
+ * @param what names it, such as `the subscription`
+ */
+export async function inTime<T>(what: string, coming: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const error = new Error(`${what} did not come in ${MOST_MS / 1000} s`);
+  const timer = setTimeout(() => late.reject(error), MOST_MS);
+  try {
+    return await Promise.race([coming, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /**
  * Opens a page; all of a file share one browser.
  *
@@ -71,9 +92,11 @@ export async function openTab(
   const context = await browser.newContext({
     viewport: size,
     colorScheme: scheme,
+    // What is between two states, such as a colour, is on the screen in some runs alone.
+    reducedMotion: "reduce",
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(PLAYWRIGHT_MS);
   const problems: string[] = [];
   const wire: { id: string; headers: Record<string, string> }[] = [];
   page.on("pageerror", (error) => problems.push(String(error.stack ?? error)));
