@@ -167,14 +167,13 @@ class ApprovePage {
       ...reason !== "" && { reason },
     });
     this.#isAnswering = false;
-    if (said === undefined) {
-      view.busy(false, "Not delivered. Answer again.");
-      return;
-    }
-    if (said === "unknown" || said.startsWith("ended")) {
+    if (said === "unknown" || said?.startsWith("ended")) {
       return this.#ended(saidText(said));
     }
-    if (said !== "taken") return view.busy(false, saidText(said));
+    if (said !== "taken") {
+      view.busy(false, saidText(said));
+      return this.#update(); // it may have ended meanwhile
+    }
     this.#answered.add(hash);
     const { tool } = view.question;
     const isNo = option === "no" || option === "mute";
@@ -332,9 +331,11 @@ function endText({ ended }, hash) {
   return `It has ended: ${by}${what}.`;
 }
 
-/** The reply to an answer, for people. @param {string} said */
+/** The reply to an answer, for people. @param {string} [said] none where it was not delivered */
 const saidText = (said) =>
-  said === "unknown"
+  said === undefined
+    ? "Not delivered. Answer again."
+    : said === "unknown"
     ? "Not counted: the Computer does not ask that any more."
     : said === "expired"
     ? "Not counted: its time was over."

@@ -99,11 +99,9 @@ const tapOrEnd = (tool: string, name: string) =>
 async function idle(page: Tab["page"]): Promise<void> {
   const nothing = page.getByText("Nothing to decide");
   const done = page.getByRole("button", { name: "Continue" });
-  const again = page.getByText("Not delivered");
-  await nothing.or(done).or(again).first().waitFor();
-  if (await again.isVisible()) await tap(page, /^No$/);
   await nothing.or(done).first().waitFor();
-  if (await done.isVisible()) await done.click();
+  if (await nothing.isVisible()) return;
+  await done.click();
   await nothing.waitFor();
 }
 
@@ -150,13 +148,37 @@ consoleTest(
 );
 
 consoleTest(
+  "an answer whose receipts are lost is shown as ended, though the news of its end came before it was given up",
+  async () => {
+    await using approving = await startApproving();
+    await using tab = await approving.paired();
+    const { page } = tab;
+    const asked = approving.ask();
+    await page.getByRole("heading", { name: "Run write_file?" }).waitFor();
+    // No further news come after the last try, which could show it.
+    using held = new DisposableStack();
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    held.defer(resolve);
+    let tries = 0;
+    approving.relay.lie = async (message, pass) => {
+      if (message[1] === ANSWER) tries++;
+      const answer = await pass(message);
+      if (message[1] === ANSWER) return undefined;
+      if (tries === 3) await over;
+      return answer;
+    };
+    await tap(page, /^Yes/);
+    assertEquals((await asked.answer).answer, "once");
+    await page.getByText('It has ended: answered on "Pixel" (yes).').waitFor();
+  },
+);
+
+consoleTest(
   "threats 14 and 15: news that a relay edits, holds or repeats show nothing",
   async () => {
     await using approving = await startApproving();
     await using tab = await approving.paired();
     const { page } = tab;
-    const first = approving.ask({ tool: "first", name: "first" });
-    await page.getByRole("heading", { name: "Run first?" }).waitFor();
     const old: Bytes[] = [];
     let isLying = false;
     approving.relay.lie = async (message, pass) => {
@@ -166,9 +188,12 @@ consoleTest(
       old.push(answer);
       return answer;
     };
+    const first = approving.ask({ tool: "first", name: "first" });
+    await page.getByRole("heading", { name: "Run first?" }).waitFor();
     const second = approving.ask({ tool: "second", name: "second" });
     await page.getByText("1 more wait").waitFor();
-    // From here on it says what was said before.
+    // From here on it repeats what came before.
+    assert(old.length > 0);
     isLying = true;
     const third = approving.ask({ tool: "third", name: "third" });
     await page.getByText("Not connected, trying again.").waitFor();
