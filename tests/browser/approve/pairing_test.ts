@@ -1,6 +1,5 @@
-import { setTimeout } from "node:timers/promises";
 import { assertEquals, assertMatch } from "@std/assert";
-import { consoleTest } from "../support/driven.ts";
+import { consoleTest, inTime } from "../support/driven.ts";
 import { openPairing, startApproving, tap } from "../support/approving.ts";
 
 /** What the device keeps: whether its keys can be exported, of each pairing. */
@@ -76,7 +75,9 @@ consoleTest(
       order.push(await focus());
     }
     assertEquals(order, ["INPUTreason", "BUTTONno", "BUTTONyes"]);
-    await page.locator(".yes:not([aria-disabled])").waitFor();
+    // Enabled it is before, too, until the end of the question was seen.
+    const yes = page.getByRole("button", { name: "Yes, this once" });
+    await yes.and(page.locator(":not([aria-disabled])")).waitFor();
     await keyboard.press("Enter");
     assertEquals((await asked.answer).answer, "once");
   },
@@ -136,12 +137,13 @@ consoleTest(
     assertEquals((await asked.answer).answer, "no");
     await page.getByText("Nothing to decide").waitFor(); // connected again
 
-    // A request that waits gets the Computer's refusal; a later one that of the Server, as of any absence.
-    for (let calm = 0; calm < 4;) {
-      await setTimeout(100);
-      calm = approving.relay.pending === 1 ? calm + 1 : 0;
-    }
-    await approving.approvals.remove("Pixel");
+    // A request that the Computer has gets its refusal; a later one that of the Server, as of any absence.
+    approving.relay.lie = async (message, pass) => {
+      const answer = pass(message);
+      await approving.approvals.remove("Pixel");
+      return await answer;
+    };
+    await page.evaluate(`dispatchEvent(new Event("offline"))`); // it asks again
     await page.getByText("refuses this device").waitFor();
     page.on("dialog", (dialog) => dialog.accept());
     await page.getByRole("button", { name: "Forget laptop" }).click();
@@ -162,8 +164,16 @@ consoleTest(
     await page.context().setOffline(true);
     await page.reload();
     await page.getByText("Not connected").first().waitFor();
+    // The first request finds it connected; the second waits, and is the last one before it is hidden.
+    const waits = Promise.withResolvers<void>();
+    let polls = 0;
+    approving.relay.lie = (message, pass) => {
+      if (++polls === 2) waits.resolve();
+      return pass(message);
+    };
     await page.context().setOffline(false);
     await page.getByText("Nothing to decide").waitFor();
+    await inTime("a request that waits", waits.promise);
 
     const setHidden = (isHidden: boolean) =>
       page.evaluate(`
@@ -192,8 +202,12 @@ consoleTest(
   async () => {
     await using approving = await startApproving();
     await using other = await startApproving();
-    // One Server, which has both.
+    // One Server, which has both; a pairing is with the one whose link was opened last.
+    let isSecond = false;
     approving.relay.lie = async (message, pass) => {
+      if (isSecond && [1, 2, 4].includes(message[1] ?? 0)) {
+        return await other.approvals.handle(message);
+      }
       const answer = await pass(message);
       return answer[1] === 10 ? await other.approvals.handle(message) : answer;
     };
@@ -204,19 +218,13 @@ consoleTest(
     await page.getByText("Pair with another Computer").click();
     await page.getByLabel(/^Link of/).fill(second.link);
     await page.getByRole("button", { name: "Continue" }).click();
-    approving.relay.lie = (message, pass) =>
-      [1, 2, 4].includes(message[1] ?? 0)
-        ? other.approvals.handle(message)
-        : pass(message);
+    isSecond = true;
     await page.getByRole("button", { name: "Pair", exact: true }).click();
     await second.type(await page.locator(".digits").innerText());
-    approving.relay.lie = async (message, pass) => {
-      const answer = await pass(message);
-      return answer[1] === 10 ? await other.approvals.handle(message) : answer;
-    };
     await page.getByText("Nothing to decide").waitFor();
     assertEquals(await page.locator(".computers li").count(), 2);
     const asked = [approving.ask(), other.ask()];
+    await page.getByText("1 more wait").waitFor();
     await tap(page, /^Yes/);
     await page.getByText("Yes: write_file may run.").waitFor();
     await tap(page, /^No$/);

@@ -18,7 +18,7 @@ import {
   sha256,
   toBase64url,
 } from "../../../shared/approvals/bytes.ts";
-import { openTab, type Tab, type TabOptions } from "./driven.ts";
+import { inTime, openTab, type Tab, type TabOptions } from "./driven.ts";
 
 /** A telephone of most people. */
 export const NARROW = { width: 390, height: 844 };
@@ -120,7 +120,7 @@ class Relay implements AsyncDisposable {
 
 /** A question that waits for an answer. */
 export interface Asked {
-  readonly answer: Promise<Confirmed>;
+  get answer(): Promise<Confirmed>;
   /** Withdraws it, for a reason such as `timeout`. */
   end(reason: string): void;
   /** The late answers so far. */
@@ -238,8 +238,11 @@ export function askDevices(
     ...request,
   }, withdrawn.signal));
   answer.catch(() => {});
+  const { tool = REQUEST.tool } = request;
   return {
-    answer: answer as Promise<Confirmed>,
+    get answer() {
+      return inTime(`an answer about ${tool}`, answer as Promise<Confirmed>);
+    },
     end: (reason) => withdrawn.abort(reason),
     late,
   };
