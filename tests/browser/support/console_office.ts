@@ -74,9 +74,15 @@ export async function signIn(
   if (route !== "") await go(page, route);
 }
 
-/** Goes to a route of the console. */
+/** Goes to a route of the console, and waits until its view is shown in place of the one before. */
 export async function go(page: Tab["page"], route: string): Promise<void> {
-  await page.evaluate(`location.hash = ${JSON.stringify(route)}`);
+  await page.evaluate(`new Promise((resolve) => {
+    const before = location.hash;
+    location.hash = ${JSON.stringify(route)};
+    if (location.hash === before) return resolve();
+    // The page's own listener comes first.
+    addEventListener("hashchange", () => resolve(), { once: true });
+  })`);
 }
 
 /** A Computer "pc" that runs with its page, which a tab shows. */

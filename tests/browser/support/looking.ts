@@ -53,12 +53,10 @@ export function startLooking(
  * @returns the serious and the critical findings, a line for each element
  */
 export async function seriousFindings(page: Page): Promise<string[]> {
+  // Of a document that is not loaded yet only a part is there.
+  await page.waitForLoadState();
   // Through the DevTools protocol, which the page's policy of content does not concern.
   await page.evaluate(`${axe.source}; undefined`);
-  // A button that is about to be enabled has a colour in between.
-  await page.evaluate(
-    "Promise.allSettled(document.getAnimations().filter((each) => each instanceof CSSTransition).map(({ finished }) => finished)).then(() => {})",
-  );
   const { violations }: AxeResults = await page.evaluate(
     "axe.run(document, { resultTypes: ['violations'] })",
   );
