@@ -5,7 +5,7 @@ import { createSmcpServer, type SmcpServerOptions } from "../../server/mod.ts";
 import { startComputer } from "../support/computer/computer.ts";
 import { fixture } from "../support/computer/mcp_servers.ts";
 import { OFFICE } from "../support/office.ts";
-import { consoleTest, openTab } from "./support/driven.ts";
+import { consoleTest, inTime, openTab } from "./support/driven.ts";
 
 /** `page.ts`, bundled as a user's bundler does. */
 const script = await bundlePage();
@@ -61,7 +61,7 @@ async function startSite(
       });
       const query = new URLSearchParams({ url, ...parameters });
       await tab.page.goto(`${origin}/?${query}`);
-      return await tab.page.evaluate("outcome");
+      return await inTime("the outcome", tab.page.evaluate("outcome"));
     },
     async [Symbol.asyncDispose]() {
       await server.close();

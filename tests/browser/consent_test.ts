@@ -64,6 +64,7 @@ async function arrive(
   site.page = server.url + path;
   await tab.page.goto(`${site.origin}/begin`);
   await tab.page.click("#go");
+  await tab.page.waitForURL(/\/authorize\?/);
   return { client, verifier };
 }
 

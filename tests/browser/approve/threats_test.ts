@@ -121,7 +121,7 @@ consoleTest(
     const { page } = tab;
     // The clock of the page goes on only when the test moves it.
     await page.clock.install();
-    await page.clock.pauseAt(Date.now() + 5000);
+    await page.clock.pauseAt(Date.now() + 15_000);
     const asked = approving.ask();
     const yes = page.getByRole("button", { name: "Yes, this once" });
     await yes.waitFor();

@@ -1,15 +1,20 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { ConfirmAnswer } from "../../../computer/mod.ts";
 import { ProtocolError } from "../../../protocol/mod.ts";
-import { go, signIn, startConsole, TOKEN } from "../support/console_office.ts";
-import { consoleTest, DESK, openTab, PHONE } from "../support/driven.ts";
+import { go, signIn, startConsole } from "../support/console_office.ts";
+import {
+  consoleTest,
+  DESK,
+  inTime,
+  openTab,
+  PHONE,
+} from "../support/driven.ts";
 import { tooWide } from "../support/looking.ts";
 import { assertResponsive } from "../support/page_work.ts";
 import { everything, fixture } from "../../support/computer/mcp_servers.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { OFFICE } from "../../support/office.ts";
 import { startProxy } from "../../support/proxy.ts";
-import { operate } from "../../support/server/operator_client.ts";
 
 const ORDER = { part: "vice", colour: "green", count: 3 };
 
@@ -56,9 +61,10 @@ consoleTest(
   async () => {
     using log = captureLog();
     await using console = await startConsole();
-    const { office: { agent } } = console;
+    const { office: { agent }, workshop } = console;
     // It begins before anybody watches.
     const called = agent.callTool("pc", "wait", {}).catch((error) => error);
+    await inTime("the call", workshop.waits);
     await using tab = await console.open(`#/offices/${OFFICE}/calls`);
     const { page } = tab;
     const row = page.getByRole("row", { name: /wait .* running/ });
@@ -86,10 +92,9 @@ consoleTest(
   "calls in flight from before the page was opened are among those of all offices, and are cancelled there",
   async () => {
     await using console = await startConsole();
-    const { office: { agent, url } } = console;
+    const { office: { agent }, workshop } = console;
     const called = agent.callTool("pc", "wait", {}).catch((error) => error);
-    const status = () => operate(url, "/status", { token: TOKEN });
-    while ((await status()).body.pending_calls === 0);
+    await inTime("the call", workshop.waits);
     await using tab = await console.open("#/calls", { size: PHONE });
     const { page } = tab;
     const row = page.getByRole("row", { name: /wait .* running/ });
@@ -241,12 +246,15 @@ consoleTest(
       "**/offices/north/calls",
       (route) => route.fulfill({ json: { calls: [{ ...call, ms: 5 }] } }),
     );
+    const third = page.waitForResponse((response) =>
+      response.url().endsWith("/operator/v1/events") && streams === 3
+    );
     await page.reload();
     await page.getByRole("navigation").first().waitFor();
-    await page.evaluate(`location.hash = "#/offices/north/calls"`);
+    await go(page, "#/offices/north/calls");
     const rows = page.getByRole("row", { name: /listed-first/ });
     await rows.first().waitFor();
-    while (streams < 3) await page.waitForTimeout(100);
+    await third; // the second was read to its end
     assertEquals(await rows.count(), 1);
   },
 );

@@ -3,6 +3,7 @@ import {
   answerable,
   callTool,
   type ComputerPage,
+  go,
   startComputerPage,
 } from "../support/console_office.ts";
 import { consoleTest, DESK, openTab, PHONE } from "../support/driven.ts";
@@ -339,7 +340,7 @@ consoleTest(
         ["calls/1", page.getByRole("heading", { name: "Arguments" })],
       ] as const;
       for (const [view, seen] of views) {
-        await page.evaluate(`location.hash = "#/${view}"`);
+        await go(page, `#/${view}`);
         await seen.waitFor();
         assertEquals(await seriousFindings(page), [], view);
         assertEquals(await tooWide(page), [], view);
@@ -385,7 +386,7 @@ consoleTest(
     });
     const { page, office } = shown;
     await page.getByRole("row", { name: /^files running/ }).waitFor();
-    await page.getByRole("link", { name: "Calls" }).click();
+    await go(page, "#/calls");
     const text = HOSTILE.repeat(100);
     await page.reload();
     await page.getByText("No call yet").waitFor();

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { apiKeys, createSmcpServer } from "../../../server/mod.ts";
 import { go, startConsole, TOKEN } from "../support/console_office.ts";
-import { consoleTest, openTab } from "../support/driven.ts";
+import { consoleTest, inTime, openTab } from "../support/driven.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { operate } from "../../support/server/operator_client.ts";
 import { startServerCommand } from "../../support/server/server_command.ts";
@@ -61,7 +61,7 @@ consoleTest(
       params: {},
       timeout: 100,
     });
-    await called.promise;
+    await inTime("the call", called.promise);
     const reason = "because";
     const changes: readonly [path: string, body: object][] = [
       [`/members/${computer.socket.id}/kick`, { reason }],
@@ -117,28 +117,22 @@ consoleTest(
     for (const origin of [site.crossSite, site.sameSite]) {
       await page.goto(origin);
       const url = `${console.console}#token=${TOKEN}`;
-      const isShown: boolean = await page.evaluate(`new Promise((resolve) => {
-      const frame = document.createElement("iframe");
-      frame.onload = () => resolve(frame.contentDocument !== null);
-      frame.src = ${JSON.stringify(url)};
-      document.body.append(frame);
-    })`);
-      assertEquals(isShown, false);
+      await page.evaluate(`{
+        const frame = document.createElement("iframe");
+        frame.onload = () => globalThis.loaded = frame;
+        frame.src = ${JSON.stringify(url)};
+        document.body.append(frame);
+      }`);
+      await page.waitForFunction("globalThis.loaded");
+      assertEquals(await page.evaluate("loaded.contentDocument"), null);
       const [, inside] = page.frames();
       assertEquals(await inside?.getByRole("navigation").count(), 0);
-      const [opened, isLost] = await Promise.all([
+      const [opened] = await Promise.all([
         page.context().waitForEvent("page"),
-        page.evaluate(`new Promise((resolve) => {
-        const other = open(${JSON.stringify(url)});
-        const timer = setInterval(() => {
-          if (!other.closed) return;
-          clearInterval(timer);
-          resolve(true);
-        }, 20);
-      })`),
+        page.evaluate(`void (globalThis.other = open(${JSON.stringify(url)}))`),
       ]);
+      await page.waitForFunction("other.closed"); // it has lost it
       await opened.getByRole("navigation").first().waitFor(); // it is there, for its user
-      assertEquals(isLost, true);
       await opened.close();
     }
   },
@@ -267,4 +261,7 @@ type Gained = readonly [way: string, result: string];
 
 /** Lets a page of the site try to make the browser send a change. */
 const attack = (page: Page, wanted: Wanted): Promise<Gained[]> =>
-  page.evaluate(`attack(${JSON.stringify(wanted)})`);
+  inTime(
+    "the end of an attack",
+    page.evaluate(`attack(${JSON.stringify(wanted)})`),
+  );

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { assert, assertEquals } from "@std/assert";
 import { apiKeys, createSmcpServer } from "../../../server/mod.ts";
 import { go, signIn, startConsole, TOKEN } from "../support/console_office.ts";
-import { consoleTest, openTab, type Tab } from "../support/driven.ts";
+import { consoleTest, inTime, openTab, type Tab } from "../support/driven.ts";
 import { Bus } from "../../support/cluster/bus.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { OFFICE } from "../../support/office.ts";
@@ -63,7 +63,7 @@ consoleTest(
     await kick(page, "guest");
     assert(guest.socket.connected, "it was kicked without a reason");
     await kick(page, "guest", "maintenance until noon");
-    await guest.disconnected();
+    await inTime("the end of guest", guest.disconnected());
     await page.getByRole("heading", { name: "attic has no members now" })
       .waitFor();
     for (const role of ["alert", "rowheader"] as const) {
@@ -218,7 +218,7 @@ consoleTest(
     await keys.selectOption("key:barn");
     assert(!await dialog.getByLabel("Principal").isVisible());
     await revoke("key:barn");
-    await barn.disconnected();
+    await inTime("the end of tractor", barn.disconnected());
 
     await page.getByRole("button", { name: "Revoke a key" }).click();
     await keys.selectOption({ label: "another one…" });
@@ -230,7 +230,7 @@ consoleTest(
     await page.getByRole("button", { name: "Revoke key:lab… planner" }).click();
     await dialog.getByText("key:lab").first().waitFor();
     await revoke("key:lab");
-    await ended;
+    await inTime("the end of planner", ended);
     await go(page, "#/offices");
     await page.getByRole("heading", { name: "No offices" }).waitFor();
   },
@@ -258,12 +258,12 @@ consoleTest(
 
     await kick(page, "pc", "maintenance");
     await agent.next("notify:leave_office");
-    await pc.disconnected();
+    await inTime("the end of pc", pc.disconnected());
 
-    await page.evaluate(`location.hash = "#/log"`);
+    await go(page, "#/log");
     await lathe.socket.disconnect();
     await page.getByRole("row").filter({ hasText: "lathe left" }).waitFor();
-    await page.evaluate(`location.hash = "#/status"`);
+    await go(page, "#/status");
     const nodes = page.getByRole("table", { name: "Nodes" });
     await nodes.getByRole("row", { name: /left 1/ }).waitFor();
     await nodes.getByRole("row", { name: /right 0/ }).waitFor();
@@ -273,7 +273,7 @@ consoleTest(
       "No answer came from right",
     );
     await missing.waitFor();
-    await page.evaluate(`location.hash = "#/offices"`);
+    await go(page, "#/offices");
     await page.getByRole("heading", { name: "Offices", exact: true }).waitFor();
     await missing.waitFor();
     bus.isConnected = true;
@@ -356,7 +356,7 @@ consoleTest(
     await page.keyboard.type("by keyboard");
     await page.keyboard.press("Enter");
     await page.getByText("guest was kicked").waitFor();
-    await ended;
+    await inTime("the end of guest", ended);
     assertEquals(await page.getByRole("dialog").count(), 0);
   },
 );

@@ -212,6 +212,7 @@ consoleTest(
       }'>`,
     );
     await page.locator("img").waitFor();
+    await page.evaluate(`document.querySelector("img").decode()`);
     const again = decodePng(await page.screenshot());
     const { rgb } = decodePng(file);
     const furthest = rgb.reduce(

@@ -91,7 +91,9 @@ consoleTest(
   "sign-ins show who let which program where, and how long; one is ended by the keyboard, with a reason",
   async () => {
     using log = captureLog();
-    await using console = await opened(grants());
+    // So that "1 minute ago" stays so.
+    const prepare = (page: Tab["page"]) => page.clock.setFixedTime(Date.now());
+    await using console = await opened(grants(), {}, prepare);
     const { page } = console;
     await viewLink(page).focus();
     await page.keyboard.press("Enter");

@@ -120,7 +120,7 @@ class Relay implements AsyncDisposable {
 
 /** A question that waits for an answer. */
 export interface Asked {
-  get answer(): Promise<Confirmed>;
+  readonly answer: Promise<Confirmed>;
   /** Withdraws it, for a reason such as `timeout`. */
   end(reason: string): void;
   /** The late answers so far. */
@@ -232,17 +232,16 @@ export function askDevices(
 ): Asked {
   const withdrawn = new AbortController();
   const late: Confirmed[] = [];
-  const answer = Promise.resolve(confirm({
+  const { tool = REQUEST.tool } = request;
+  const confirmed = Promise.resolve(confirm({
     ...REQUEST,
     late: (answer) => late.push(answer as Confirmed),
     ...request,
   }, withdrawn.signal));
+  const answer = inTime(`the answer about ${tool}`, confirmed);
   answer.catch(() => {});
-  const { tool = REQUEST.tool } = request;
   return {
-    get answer() {
-      return inTime(`an answer about ${tool}`, answer as Promise<Confirmed>);
-    },
+    answer: answer as Promise<Confirmed>,
     end: (reason) => withdrawn.abort(reason),
     late,
   };

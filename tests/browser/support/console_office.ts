@@ -4,7 +4,7 @@ import { runComputer } from "../../support/computer/run_computer.ts";
 import type { SmcpServerOptions } from "../../../server/mod.ts";
 import type { TestComputerOptions } from "../../../testing/mod.ts";
 import { type Office, startOffice } from "../../support/office.ts";
-import { openTab, type Tab, type TabOptions } from "./driven.ts";
+import { inTime, openTab, type Tab, type TabOptions } from "./driven.ts";
 import { type Workshop, workshop } from "./workshop.ts";
 
 /** The token of the operator of all offices. */
@@ -130,7 +130,8 @@ export function callTool(
   tool: string,
   params: Record<string, unknown> = {},
 ) {
-  const called = agent.callTool("pc", tool, params);
+  const result = agent.callTool("pc", tool, params);
+  const called = inTime(`the result of ${tool}`, result);
   called.catch(() => {});
   return called;
 }

@@ -15,6 +15,8 @@ export interface Workshop {
   readonly settings: ServerSettings;
   /** The arguments of the calls so far. */
   readonly asked: readonly { tool: string; params: unknown }[];
+  /** Resolves when `wait` was called. */
+  readonly waits: Promise<void>;
   /** Lets the calls of `wait` answer. */
   release(): void;
 }
@@ -31,6 +33,7 @@ export function workshop(
 ): Workshop {
   const server = new McpServer({ name: "workshop", version: "1.0.0" });
   const asked: { tool: string; params: unknown }[] = [];
+  const waits = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   server.registerTool("order", {
     title: "Order a part",
@@ -80,6 +83,7 @@ export function workshop(
     inputSchema: { note: z.string().optional() },
   }, async ({ note }, { signal }) => {
     asked.push({ tool: "wait", params: { note } });
+    waits.resolve();
     const cancelled = new Promise<void>((resolve) =>
       signal.addEventListener("abort", () => resolve(), { once: true })
     );
@@ -108,6 +112,7 @@ export function workshop(
       default_tool_meta: { auto_apply: true },
     },
     asked,
+    waits: waits.promise,
     release: () => released.resolve(),
   };
 }
