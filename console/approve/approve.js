@@ -58,8 +58,7 @@ class ApprovePage {
     if (link !== undefined) this.#pair(link);
     else this.#update();
     this.#canNotify = canWake;
-    const push = await waking().catch(() => undefined);
-    if (push !== undefined) this.#wakeBy(push);
+    await this.#wake();
     this.#update();
   }
 
@@ -83,12 +82,17 @@ class ApprovePage {
       if (pairing !== undefined) {
         this.#news.textContent = `Paired with ${pairing.name}.`;
         this.#connect(pairing);
-        const push = await waking().catch(() => undefined);
-        if (push !== undefined) this.#wakeBy(push);
+        this.#wake();
       }
     }
     this.#isHeld = false;
     this.#update();
+  }
+
+  /** Lets Computers wake the device, if the person has allowed it. */
+  async #wake() {
+    const push = await waking().catch(() => undefined);
+    if (push !== undefined) this.#wakeBy(push);
   }
 
   /** @param {import("../../shared/approvals/question.ts").PushSubscription} push */

@@ -53,6 +53,7 @@ export async function allowWaking() {
   if (await Notification.requestPermission() !== "granted") {
     throw new Error("Notifications are not allowed for this page");
   }
+  await registered; // without it none is ever ready
   const registration = await navigator.serviceWorker.ready;
   await (await registration.pushManager.getSubscription())?.unsubscribe();
   const pair = await crypto.subtle.generateKey(

@@ -90,3 +90,22 @@ consoleTest(
     ]);
   },
 );
+
+consoleTest(
+  "a page whose worker cannot be registered shows why it cannot notify",
+  async () => {
+    await using approving = await startApproving();
+    await using tab = await approving.open();
+    const { page } = tab;
+    await page.context().grantPermissions(["notifications"], {
+      origin: approving.relay.url,
+    });
+    await page.addInitScript(
+      `ServiceWorkerContainer.prototype.register = () => Promise.reject(new Error("no room"))`,
+    );
+    await page.reload();
+    await approving.pair(page);
+    await page.getByRole("button", { name: "Notify me" }).click();
+    await page.getByText("Cannot notify you: no room.").waitFor();
+  },
+);
