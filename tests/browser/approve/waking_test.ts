@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { consoleTest, inTime, type Tab } from "../support/driven.ts";
+import { consoleTest, inTime, openTab, type Tab } from "../support/driven.ts";
 import { startApproving } from "../support/approving.ts";
 
 /** Chromium without Google's services has no push service: one of the test's own answers `subscribe()`. */
@@ -95,7 +95,7 @@ consoleTest(
   "a page whose worker cannot be registered shows why it cannot notify",
   async () => {
     await using approving = await startApproving();
-    await using tab = await approving.open();
+    await using tab = await openTab();
     const { page } = tab;
     await page.context().grantPermissions(["notifications"], {
       origin: approving.relay.url,
@@ -103,7 +103,6 @@ consoleTest(
     await page.addInitScript(
       `ServiceWorkerContainer.prototype.register = () => Promise.reject(new Error("no room"))`,
     );
-    await page.reload();
     await approving.pair(page);
     await page.getByRole("button", { name: "Notify me" }).click();
     await page.getByText("Cannot notify you: no room.").waitFor();

@@ -54,7 +54,18 @@ export function consoleTest(
   fn: () => Promise<void>,
   timeout = 180_000,
 ): void {
-  Deno.test({ name, timeout, ignore: program === undefined, fn });
+  const ignore = program === undefined;
+  Deno.test({ name, timeout, ignore, fn: () => fn().catch(rethrow) });
+}
+
+/** Shows all that went wrong: of an error in a disposal after another one Deno shows neither. */
+function rethrow(error: unknown): never {
+  const errors: unknown[] = [];
+  let rest = error;
+  for (; rest instanceof SuppressedError; rest = rest.suppressed) {
+    errors.unshift(rest.error);
+  }
+  throw errors.length === 0 ? error : new AggregateError([rest, ...errors]);
 }
 
 /** How long Playwright waits for one thing; what does not come then has its name in the error. */
