@@ -35,7 +35,7 @@ import {
   SMCP_NAMESPACE,
   VERSION_PARAMETER,
 } from "../protocol/version.ts";
-import { abortable, withDeadline } from "../shared/async.ts";
+import { withTimeout } from "../shared/async.ts";
 import { outlineOf } from "../shared/json/outline.ts";
 import { countValues } from "../shared/json/values.ts";
 
@@ -111,8 +111,7 @@ export class SocketWire implements Wire {
       }
       await this.#transports.ended();
     };
-    return withDeadline(CLOSE_TIMEOUT_MS, (late) => abortable(closed(), late))
-      .catch(() => {});
+    return withTimeout(CLOSE_TIMEOUT_MS, closed).catch(() => {});
   }
 }
 
