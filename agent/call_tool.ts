@@ -58,7 +58,7 @@ export async function callTool(
 ): Promise<CallToolResult> {
   if ("offline" in Object(options)) {
     throw new TypeError(
-      'Cannot use the option offline for one call: it is for all, as new SmcpAgent({ offline: "wait" })',
+      "Cannot use the option offline for one call: give it to new SmcpAgent()",
     );
   }
   checkNames(options, CALL_TOOL_NAMES, "callTool()");

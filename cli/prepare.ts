@@ -7,7 +7,7 @@
  * @module
  */
 import process from "node:process";
-import { loadProxiesBy } from "../client/proxy.ts";
+import { loadProxiesBy } from "../client/network/proxy.ts";
 import { reasonOf } from "../client/errors.ts";
 import { EnvFileError, loadEnvFile } from "./env_file.ts";
 import { outliveConsole, outliveOutput } from "./output.ts";

@@ -16,9 +16,9 @@ import {
   chooseProxy,
   proxyRoute,
   unreadableExemptions,
-} from "../client/proxy.ts";
+} from "../client/network/proxy.ts";
 import { parseServerUrl } from "../client/server_url.ts";
-import { checkTls, type ClientTlsOptions } from "../client/tls.ts";
+import { checkTls, type ClientTlsOptions } from "../client/network/tls.ts";
 import { unreachable } from "../client/unreachable.ts";
 import { CLIENT_PROTOCOLS } from "../client/versions.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkTls, unreadableExemptions } from "./node_network.ts";
+import { checkTls, unreadableExemptions } from "./network/node_network.ts";
 import type { ConnectionOptions, Credentials } from "./options.ts";
 import { isTls, parseServerUrl } from "./server_url.ts";
 import { isOfficeName, isRecord, OFFICE_NAME_RULE } from "../protocol/names.ts";

@@ -14,7 +14,7 @@ import { ConnectionError, reasonOf } from "./errors.ts";
 import { InProcessWire } from "./in_process_wire.ts";
 import { Membership } from "./membership.ts";
 import { checkRequest } from "./message_limits.ts";
-import { proxyRoute } from "./node_network.ts";
+import { proxyRoute } from "./network/node_network.ts";
 import type {
   AnyNotification,
   ClientProtocol,
@@ -25,7 +25,7 @@ import type {
   RequestOptions,
   UrlOptions,
 } from "./options.ts";
-import type { ProxyRoute } from "./proxy.ts";
+import type { ProxyRoute } from "./network/proxy.ts";
 import { credentialsOf, SocketWire } from "./socket_wire.ts";
 import { servedVersions, VersionChoice } from "./versions.ts";
 import {

@@ -6,7 +6,7 @@ import type { Notifications } from "../protocol/events.ts";
 import type { ProtocolName } from "../protocol/version.ts";
 import type { InProcessConnection } from "../shared/in_process.ts";
 import type { NamesOf } from "../shared/checks.ts";
-import { CLIENT_TLS_NAMES, type ClientTlsOptions } from "./tls.ts";
+import { CLIENT_TLS_NAMES, type ClientTlsOptions } from "./network/tls.ts";
 
 /** The versions that a client can speak: those with a handshake. */
 export type ClientProtocol = Exclude<ProtocolName, "0.1">;

@@ -8,12 +8,12 @@ import { ConnectionError, isFinal } from "./errors.ts";
 import { io, type Socket } from "socket.io-client";
 import { Decoder, Encoder, type Packet, PacketType } from "socket.io-parser";
 import { checkAuth } from "./check_options.ts";
-import { newTransports } from "./node_network.ts";
+import { newTransports } from "./network/node_transports.ts";
 import type { ClientProtocol, UrlOptions } from "./options.ts";
-import type { ProxyRoute } from "./proxy.ts";
+import type { ProxyRoute } from "./network/proxy.ts";
 import { parseServerUrl } from "./server_url.ts";
 import { unreachable } from "./unreachable.ts";
-import type { TransportName, Transports } from "./web_network.ts";
+import type { TransportName, Transports } from "./network/web_transports.ts";
 import {
   type Acked,
   BACKOFF,
@@ -44,11 +44,10 @@ export class SocketWire implements Wire {
   readonly #dial: Dial;
   readonly #socket: Socket;
   readonly #watch: () => void;
-  readonly #transports = newTransports();
 
   /** Creates a wire that is not connected. */
   constructor(target: Omit<Dial, "transports">, listeners: WireListeners) {
-    this.#dial = { ...target, transports: this.#transports };
+    this.#dial = { ...target, transports: newTransports() };
     const socket = this.#socket = dial(this.#dial);
     socket.on("connect", () => listeners.connected());
     socket.on("disconnect", (reason) => {
@@ -109,7 +108,7 @@ export class SocketWire implements Wire {
       if (engine && engine.readyState !== "closed") {
         await new Promise((resolve) => engine.once("close", resolve));
       }
-      await this.#transports.ended();
+      await this.#dial.transports.ended?.();
     };
     return withTimeout(CLOSE_TIMEOUT_MS, closed).catch(() => {});
   }

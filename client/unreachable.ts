@@ -10,9 +10,9 @@ import {
   describeFailure,
   systemError,
 } from "./errors.ts";
-import { tlsReason } from "./node_network.ts";
+import { tlsReason } from "./network/node_network.ts";
 import type { UrlOptions } from "./options.ts";
-import type { ProxyRoute } from "./proxy.ts";
+import type { ProxyRoute } from "./network/proxy.ts";
 
 /**
  * Creates the error for a first attempt that reached no Server, or failed at a proxy or at TLS.

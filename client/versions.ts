@@ -1,4 +1,4 @@
-import { type PageRequest, requestPage } from "./node_network.ts";
+import { type PageRequest, requestPage } from "./network/node_network.ts";
 import type { ClientProtocol } from "./options.ts";
 import { parseServerUrl } from "./server_url.ts";
 import { ProtocolVersionError } from "../protocol/errors.ts";

@@ -134,7 +134,7 @@ export type {
   Credentials,
 } from "../client/options.ts";
 export type { ClientProtocol } from "../client/options.ts";
-export type { ClientTlsOptions } from "../client/tls.ts";
+export type { ClientTlsOptions } from "../client/network/tls.ts";
 export type {
   ClientEnd,
   InProcessClient,

@@ -8,9 +8,13 @@
  */
 import { PACKAGE_VERSION } from "../../cli/version.ts";
 import { reasonOf } from "../../client/errors.ts";
-import { isBesideMcp, mcpUrl, nodeFetch } from "../../client/node_fetch.ts";
+import {
+  isBesideMcp,
+  mcpUrl,
+  nodeFetch,
+} from "../../client/network/node_fetch.ts";
 import type { UrlOptions } from "../../client/options.ts";
-import { proxyRoute } from "../../client/proxy.ts";
+import { proxyRoute } from "../../client/network/proxy.ts";
 import { ErrorCode, type ErrorPayload } from "../../protocol/errors.ts";
 import {
   CANCEL_TOOL_CALL_EVENT,

@@ -1,6 +1,6 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
-import { mcpUrl, nodeFetch } from "../../client/node_fetch.ts";
-import { proxyRoute } from "../../client/proxy.ts";
+import { mcpUrl, nodeFetch } from "../../client/network/node_fetch.ts";
+import { proxyRoute } from "../../client/network/proxy.ts";
 import { AGENT_NAMES, type SmcpAgentOptions } from "../../agent/options.ts";
 import { writeView } from "../http/views.ts";
 import { VIEW_NAMES, type ViewOptions } from "../options.ts";

@@ -161,17 +161,14 @@ export const callToolResultSchema = z.looseObject({
   _meta: z.maybe(z.plainObject),
 });
 
-/** Returns whether data is a block without metadata. */
-const isBareBlock = (data: unknown): boolean =>
-  z.isPlainObject(data) && missingString(data) === undefined &&
-  data.annotations === undefined &&
-  data.meta === undefined && data._meta === undefined &&
-  !Object.hasOwn(data, "__proto__");
+/** Returns whether data is a valid block, as its schema does. */
+const isBlock = (data: unknown): boolean =>
+  z.isPlainObject(data) && missingString(data) === undefined;
 
-/** Returns whether data is certainly a valid result, of bare blocks; a fast path of its schema. */
-const isBareResult = (data: unknown): data is CallToolResult =>
+/** Returns whether data is certainly a valid result; a fast path of its schema, which would copy it. */
+const isPlainResult = (data: unknown): data is CallToolResult =>
   z.isPlainObject(data) && Array.isArray(data.content) &&
-  data.content.every(isBareBlock) &&
+  data.content.every(isBlock) &&
   (data.structuredContent === undefined ||
     z.isPlainObject(data.structuredContent)) &&
   (data.isError === undefined || typeof data.isError === "boolean") &&
@@ -182,7 +179,7 @@ const isBareResult = (data: unknown): data is CallToolResult =>
 /** Parses a {@linkcode CallToolResult}; unknown content types pass through. */
 export const parseCallToolResult: z.Parser<CallToolResult> = z.parser(
   callToolResultSchema,
-  isBareResult,
+  isPlainResult,
 );
 
 /**

@@ -12,7 +12,7 @@ import { copyAsJson } from "./copy.ts";
 /** A text, and what it was parsed to. */
 interface Written {
   readonly bytes: Uint8Array;
-  /** A copy, which nobody else can change; it shares its texts with the value, and they are compared at once. */
+  /** A copy of its own; it shares its texts with the value, and they are compared at once. */
   readonly value: unknown;
 }
 

@@ -52,7 +52,7 @@ const WEB_ROOMS: readonly string[] = ["client", "agent"] satisfies Room[];
 const NODE_PARTS = [
   "agent/cli/",
   "agent/main.ts",
-  "client/node_fetch.ts",
+  "client/network/node_fetch.ts",
   "client/node_modules.ts",
 ];
 

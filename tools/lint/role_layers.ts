@@ -19,7 +19,17 @@ export const ROLE_LAYERS: Readonly<Record<string, readonly string[]>> = {
     TOP_FOLDER,
     "mod.ts",
   ],
-  client: [TOP_FOLDER],
+  client: [
+    "node_modules.ts",
+    "errors.ts",
+    "server_url.ts",
+    "network/web_network.ts",
+    "network/tls.ts",
+    "options.ts",
+    "wire.ts",
+    "network",
+    TOP_FOLDER,
+  ],
   cli: [TOP_FOLDER, "service"],
   agent: [
     "bytes.ts",

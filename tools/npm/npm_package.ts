@@ -114,7 +114,8 @@ const SIDE_EFFECTS = [
 
 /** What bundlers for browsers and Workers take instead of a module, or leave out. */
 const IN_BROWSERS = {
-  "./client/node_network.js": "./client/web_network.js",
+  "./client/network/node_network.js": "./client/network/web_network.js",
+  "./client/network/node_transports.js": "./client/network/web_transports.js",
   "./agent/files.js": "./agent/no_files.js",
   // Some look for its modules of Node otherwise.
   "https-proxy-agent": false,

@@ -279,7 +279,7 @@ Deno.test("offline is an option of the Agent: callTool() refuses it, and says wh
     await assertRejects(
       () => agent.callTool("pc", "echo", {}, options),
       TypeError,
-      'option offline for one call: it is for all, as new SmcpAgent({ offline: "wait" })',
+      "option offline for one call: give it to new SmcpAgent()",
     );
   }
 });

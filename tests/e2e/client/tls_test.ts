@@ -21,7 +21,7 @@ import {
   type SmcpAgentOptions,
 } from "../../../agent/mod.ts";
 import { secretsInClear } from "../../../client/check_options.ts";
-import type { ClientTlsOptions } from "../../../client/tls.ts";
+import type { ClientTlsOptions } from "../../../client/network/tls.ts";
 import { SmcpComputer } from "../../../computer/mod.ts";
 import { mcpGateway } from "../../../mcp/mod.ts";
 import {

@@ -1,5 +1,5 @@
 import { io, type Socket } from "socket.io-client";
-import { newTransports } from "../../../client/node_network.ts";
+import { newTransports } from "../../../client/network/node_transports.ts";
 import { CLOSE_TIMEOUT_MS } from "../../../client/wire.ts";
 import { PROTOCOL_VERSION, type Role } from "../../../protocol/mod.ts";
 import { withTimeout } from "../../../shared/async.ts";
@@ -143,7 +143,10 @@ export class RawClient implements AsyncDisposable {
     this.socket.disconnect();
     await closed;
     // A server that is stopped does not answer.
-    await withTimeout(CLOSE_TIMEOUT_MS, () => this.#transports.ended())
+    await withTimeout(
+      CLOSE_TIMEOUT_MS,
+      async () => await this.#transports.ended?.(),
+    )
       .catch(() => {});
   }
 }

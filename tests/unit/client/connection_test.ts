@@ -17,8 +17,8 @@ import {
   MAX_DEPTH,
   whyUnsendable,
 } from "../../../client/message_limits.ts";
-import { newTransports } from "../../../client/node_network.ts";
-import { chooseProxy } from "../../../client/proxy.ts";
+import { newTransports } from "../../../client/network/node_transports.ts";
+import { chooseProxy } from "../../../client/network/proxy.ts";
 import { dial } from "../../../client/socket_wire.ts";
 import { VersionChoice } from "../../../client/versions.ts";
 import { BACKOFF, backoff } from "../../../client/wire.ts";

@@ -1,7 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
-import { readNoProxy } from "../../../client/no_proxy.ts";
-import { chooseProxy, unreadableExemptions } from "../../../client/proxy.ts";
+import { readNoProxy } from "../../../client/network/no_proxy.ts";
+import {
+  chooseProxy,
+  unreadableExemptions,
+} from "../../../client/network/proxy.ts";
 
 const ALL_PROXY = "http://all:3";
 

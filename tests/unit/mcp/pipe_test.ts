@@ -2,7 +2,10 @@ import type { AddressInfo } from "node:net";
 import type { FetchLike, JSONRPCMessage } from "@modelcontextprotocol/client";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createServer, type RequestListener } from "node:http";
-import { type NodeFetch, nodeFetch } from "../../../client/node_fetch.ts";
+import {
+  type NodeFetch,
+  nodeFetch,
+} from "../../../client/network/node_fetch.ts";
 import { Remote } from "../../../mcp/pipe/remote.ts";
 
 /** Serves on a free port of loopback. */

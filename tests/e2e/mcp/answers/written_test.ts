@@ -11,7 +11,7 @@ import {
 } from "../../../support/mcp/post.ts";
 
 const WRITER = fileURLToPath(
-  new URL("../../../support/fixtures/writer_server.ts", import.meta.url),
+  new URL("../../../support/mcp/writer_server.ts", import.meta.url),
 );
 
 const writer = (vrl?: string) => ({

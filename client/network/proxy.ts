@@ -8,11 +8,11 @@
  *
  * @module
  */
-import { isLoopbackName } from "../shared/loopback.ts";
-import { loadPackages } from "../shared/packages.ts";
-import { codeOf, ConnectionError, describeFailure } from "./errors.ts";
+import { isLoopbackName } from "../../shared/loopback.ts";
+import { loadPackages } from "../../shared/packages.ts";
+import { codeOf, ConnectionError, describeFailure } from "../errors.ts";
 import { readNoProxy } from "./no_proxy.ts";
-import type { UrlOptions } from "./options.ts";
+import type { UrlOptions } from "../options.ts";
 import {
   type Agent,
   type ClientRequest,
@@ -20,8 +20,8 @@ import {
   hasNodeModules,
   type IncomingMessage,
   nodeModule,
-} from "./node_modules.ts";
-import { isTls } from "./server_url.ts";
+} from "../node_modules.ts";
+import { isTls } from "../server_url.ts";
 import type { ClientTlsOptions } from "./tls.ts";
 import * as webNetwork from "./web_network.ts";
 

@@ -9,10 +9,10 @@ import {
   hasNodeModules,
   nodeModule,
   type TLSSocket,
-} from "./node_modules.ts";
-import { isTls } from "./server_url.ts";
+} from "../node_modules.ts";
+import { isTls } from "../server_url.ts";
 import * as webNetwork from "./web_network.ts";
-import type { NamesOf } from "../shared/checks.ts";
+import type { NamesOf } from "../../shared/checks.ts";
 
 /** Certificates of a client and its trusted authorities; all as PEM (protocol §10). */
 export interface ClientTlsOptions {

@@ -1,11 +1,9 @@
 /**
  * The network to a Server where the platform has settings of its own for proxies and certificates: what
- * bundles for browsers and Workers have in place of `client/node_network.ts`.
+ * bundles for browsers and Workers have in place of `node_network.ts`.
  *
  * @module
  */
-import type { UrlOptions } from "./options.ts";
-import { Fetch, NodeWebSocket, NodeXHR, XHR } from "socket.io-client";
 
 /** @throws {TypeError} for certificates */
 export function checkTls(tls: object | undefined): void {
@@ -52,27 +50,3 @@ export async function requestPage(
   if (!answer.ok || answer.body === null) throw new Error("no answer");
   return answer.body;
 }
-
-/** The name of a transport. */
-export type TransportName = NonNullable<UrlOptions["transports"]>[number];
-
-/** The transports of a connection, by their names. */
-export interface Transports {
-  readonly polling: typeof Fetch | typeof NodeXHR;
-  readonly websocket: typeof NodeWebSocket;
-  /** Resolves when all that they have opened is closed, where that can be known. */
-  ended(): Promise<void>;
-}
-
-/**
- * Whether polling needs `fetch`: the builds for browsers, of which both names are one, need an
- * `XMLHttpRequest` that Cloudflare Workers lack.
- */
-const lacksXhr = NodeXHR === XHR && !("XMLHttpRequest" in globalThis);
-
-/** Returns the transports of a new connection. */
-export const newTransports = (): Transports => ({
-  polling: lacksXhr ? Fetch : NodeXHR,
-  websocket: NodeWebSocket,
-  ended: () => Promise.resolve(), // the platform keeps nothing running for them
-});

@@ -6,8 +6,8 @@
 import { Agent as TlsAgent, request as requestHttps } from "node:https";
 import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Readable } from "node:stream";
-import type { UrlOptions } from "./options.ts";
-import { onAbort } from "../shared/async.ts";
+import type { UrlOptions } from "../options.ts";
+import { onAbort } from "../../shared/async.ts";
 import type { ProxyRoute } from "./proxy.ts";
 import { type ClientTlsOptions, tlsReason } from "./tls.ts";
 

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { nodeModule } from "./node_modules.ts";
+import { nodeModule } from "../node_modules.ts";
 
 /** Where a request goes. */
 export interface Destination {

@@ -1,0 +1,63 @@
+/**
+ * The transports of a connection to a Server in Deno, Node and similar runtimes, whose ends can be waited for.
+ * Bundles for browsers and Workers have `web_transports.ts` in its place (tools/npm/npm_package.ts).
+ *
+ * @module
+ */
+import { NodeWebSocket, NodeXHR } from "socket.io-client";
+import { hasNodeModules } from "../node_modules.ts";
+import { CLOSE_TIMEOUT_MS } from "../wire.ts";
+import * as webTransports from "./web_transports.ts";
+
+/** The used part of the socket behind a WebSocket of `ws`; that of Bun has neither. */
+interface Corkable {
+  cork?(): void;
+  uncork?(): void;
+}
+
+/**
+ * Returns the transports of a new connection. Their library reports that one is closed when that has only
+ * begun: its WebSocket has yet to close, and its last request to be answered.
+ */
+export function newTransports(): webTransports.Transports {
+  if (!hasNodeModules()) return webTransports.newTransports();
+  const open = new Set<Promise<unknown>>();
+  const note = (watch: (ended: () => void) => void) => {
+    const end: Promise<unknown> = new Promise<void>(watch)
+      .then(() => open.delete(end));
+    open.add(end);
+  };
+  return {
+    polling: class extends NodeXHR {
+      override request(...args: Parameters<NodeXHR["request"]>) {
+        const request = super.request(...args);
+        if (this.query.sid) { // else there is no session yet that has to end
+          note((ended) => request.on("success", ended).on("error", ended));
+        }
+        return request;
+      }
+    },
+    websocket: class extends NodeWebSocket {
+      override createSocket(
+        ...given: Parameters<NodeWebSocket["createSocket"]>
+      ) {
+        const [url, protocols, options] = given;
+        const closing = { ...options, closeTimeout: CLOSE_TIMEOUT_MS };
+        const socket = super.createSocket(url, protocols, closing);
+        note((ended) => socket.addEventListener("close", ended));
+        return socket;
+      }
+
+      /** Writes all messages that wait as one: many calls, many answers. */
+      override write(packets: unknown): void {
+        const { _socket: socket }: { _socket?: Corkable } = this.ws ?? {};
+        socket?.cork?.();
+        super.write(packets);
+        socket?.uncork?.();
+      }
+    },
+    async ended() {
+      while (open.size > 0) await Promise.all(open);
+    },
+  };
+}
