@@ -90,7 +90,7 @@ const WRITTEN: readonly (readonly [answer: string, text?: string])[] = [
   ['{"jsonrpc":"2.0","id":1,"id":1,"result":{"a":1}}'],
   ['{"jsonrpc":"2.0","id":1,"result":{"a":1,"b":{"c":1,"\\u0063":2}}}'],
   ['{"jsonrpc":"2.0","id":1,"result":{"n":1e400}}'],
-  // Written as almost nobody does it.
+  // Valid, and rarely written so.
   ['{"jsonrpc":"2.0","id":1.0,"result":{"a":1}}'],
   ['{"result":{"a":1},"id":1e0,"jsonrpc":"2.0"}'],
   ['{"json\\u0072pc":"2.0","id":1,"result":{"a":1}}'],
