@@ -130,7 +130,11 @@ const LESS =
   /"(\$defs|\$ref|\$id|\$anchor|\$schema|\$async|\$dynamic|\$recursive|id|if|items|prefixItems|dependent|unevaluated|minContains|format[EM])/;
 
 Deno.test("whyUnsound() finds every schema for which a client cannot use a list of them, and none that is valid", () => {
-  const checking = validator(Ajv, { validateSchema: true });
+  // Ajv compiles no branch of an `anyOf` in which one is always valid, but where a later branch may be needed for
+  // `unevaluatedProperties`: what one dialect passes by, another one compiles.
+  const clients = [Ajv, Ajv2019, Ajv2020].map((Compiler) =>
+    validator(Compiler, { validateSchema: true })
+  );
   const lists = fc.array(anySchema, { minLength: 1, maxLength: 40 });
   fc.assert(
     fc.property(lists, (schemas) => {
@@ -138,7 +142,10 @@ Deno.test("whyUnsound() finds every schema for which a client cannot use a list 
       for (const schema of schemas) {
         const isOurs = LESS.test(JSON.stringify(schema));
         if (isOurs || whyUnsound(schema) === undefined) continue;
-        assert(!compiles(schema, checking), JSON.stringify(schema));
+        assert(
+          clients.some((client) => !compiles(schema, client)),
+          JSON.stringify(schema),
+        );
       }
     }),
     { numRuns: 300 },
