@@ -161,7 +161,10 @@ export function dial(
     ...agentOf(route()),
     ...(options.headers && { extraHeaders: options.headers }),
     transports: names.map((name) => transports[name]),
-    parser: { Encoder, Decoder: BoundedDecoder },
+    parser: {
+      Encoder: transports.encoder ?? Encoder,
+      Decoder: BoundedDecoder,
+    },
     forceNew: true,
     autoConnect: false,
     timeout: HANDSHAKE_TIMEOUT_MS,

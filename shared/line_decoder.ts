@@ -4,12 +4,13 @@
  * Memory is bounded by the limit of a line: an unfinished line is kept in one buffer that doubles
  * when it is full, so that the cost of a line is linear in its length, however small the chunks are.
  * A line above the limit is skipped up to its end; only its first and last bytes are kept, by which
- * its receiver may find out what it was (`envelopeOf` in `json_envelope.ts`).
+ * its receiver may find out what it was (`envelopeOf` in `json/envelope.ts`).
  *
  * @module
  */
 import { isUtf8 } from "node:buffer";
 import { joined } from "./bytes.ts";
+import { MIN_WRITTEN_BYTES } from "./json/written.ts";
 
 /** How to decode text; the fields of a stdio configuration (protocol §4). */
 export interface TextOptions {
@@ -46,9 +47,6 @@ export const END_BYTES = 4_096;
 
 /** Bytes of a buffer that is kept for the next line: to allocate one for each keeps the garbage collector busy. */
 const KEPT_BYTES = 2 ** 18;
-
-/** Bytes of a line that come with its text. */
-const LONG_BYTES = 2 ** 13;
 
 /** Bytes after which a line counts as endless. */
 const ENDLESS_BYTES = 2 ** 30;
@@ -169,7 +167,7 @@ export class LineDecoder {
       }
     }
     const text = this.#lenient.decode(bytes);
-    if (this.#strict && bytes.length >= LONG_BYTES) {
+    if (this.#strict && bytes.length >= MIN_WRITTEN_BYTES) {
       return { text, valid: true, bytes: new Uint8Array(bytes) };
     }
     return {

@@ -5,9 +5,23 @@
  * @module
  */
 import { NodeWebSocket, NodeXHR } from "socket.io-client";
+import { Encoder, type Packet, PacketType } from "socket.io-parser";
 import { hasNodeModules } from "../node_modules.ts";
 import { CLOSE_TIMEOUT_MS } from "../wire.ts";
 import * as webTransports from "./web_transports.ts";
+import { writtenOf } from "../../shared/json/written.ts";
+
+/** Writes an answer that is sent as it came, such as a long result of an MCP server, with the text that it has. */
+class WrittenEncoder extends Encoder {
+  override encode(packet: Packet): ReturnType<Encoder["encode"]> {
+    const { type, nsp, id, data } = packet;
+    const written = type === PacketType.ACK && data.length === 1
+      ? writtenOf(Object(data[0]))
+      : undefined;
+    if (written === undefined) return super.encode(packet);
+    return [`${type}${nsp},${id}[${new TextDecoder().decode(written)}]`];
+  }
+}
 
 /** The used part of the socket behind a WebSocket of `ws`; that of Bun has neither. */
 interface Corkable {
@@ -59,5 +73,6 @@ export function newTransports(): webTransports.Transports {
     async ended() {
       while (open.size > 0) await Promise.all(open);
     },
+    encoder: WrittenEncoder,
   };
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { Fetch, NodeWebSocket, NodeXHR, XHR } from "socket.io-client";
+import type { Encoder } from "socket.io-parser";
 import type { UrlOptions } from "../options.ts";
 
 /** The name of a transport. */
@@ -16,6 +17,8 @@ export interface Transports {
   readonly websocket: typeof NodeWebSocket;
   /** Resolves when all that they have opened is closed; absent where the platform keeps nothing open. */
   ended?(): Promise<void>;
+  /** Writes packets for them; default: that of Socket.IO. */
+  readonly encoder?: typeof Encoder;
 }
 
 /**

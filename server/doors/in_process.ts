@@ -33,7 +33,11 @@ import { type Identity, IDENTITY_NAMES } from "../shared/identity.ts";
 import type { NamesOf } from "../../shared/checks.ts";
 import type { CallSource } from "../../shared/gateway.ts";
 import { copyAsJson } from "../../shared/json/copy.ts";
-import { passWritten } from "../../shared/json/written.ts";
+import {
+  keepWritten,
+  MIN_WRITTEN_BYTES,
+  passWritten,
+} from "../../shared/json/written.ts";
 import { Pace } from "../../shared/pace.ts";
 import { atTime } from "./expiry.ts";
 
@@ -245,7 +249,10 @@ class Guest implements Peer {
     const ack = answered && ((answer: Answer | undefined) => {
       if (answer === undefined) return;
       if (answer instanceof Payload) {
-        this.#inbox.take(answer, (value) => answered([value]));
+        this.#inbox.take(answer, (value) => {
+          keepText(answer, value);
+          answered([value]);
+        });
       } else this.#inbox.after(() => this.#deliver(() => answered(answer)));
     });
     this.#deliver(() => {
@@ -273,6 +280,21 @@ class Guest implements Peer {
     this.#inbox.end();
     this.connection.gone();
   }
+}
+
+/** Keeps the text of a long answer beside its value: an office over MCP sends that on as it came. */
+function keepText(answer: Payload, value: unknown): void {
+  const { size = 0, values } = answer;
+  if (size < MIN_WRITTEN_BYTES || values === undefined) return;
+  const json = answer.json();
+  if (json === undefined) return;
+  // A copy, since buffers of the wire are freed when they were sent.
+  const bytes = Uint8Array.prototype.slice.call(
+    json.bytes,
+    json.start,
+    json.end,
+  );
+  keepWritten(Object(value), bytes, () => values);
 }
 
 /**

@@ -8,6 +8,7 @@
  * @module
  */
 import { copyAsJson } from "./copy.ts";
+import { weigh } from "./values.ts";
 
 /** A text, and what it was parsed to. */
 interface Written {
@@ -19,8 +20,26 @@ interface Written {
 /** By value. */
 const texts = new WeakMap<object, Written>();
 
-/** Keeps the UTF-8 of the text that a value was parsed from, unless it has a number that JSON readers differ in. */
-export function keepWritten(value: object, bytes: Uint8Array): void {
+/** Bytes from which it is worth to keep a text: a shorter one is written in no time. */
+export const MIN_WRITTEN_BYTES = 2 ** 13;
+
+/** The most values of what has its text kept: to see that many are unchanged takes as long as writing them. */
+const MAX_VALUES = 1_000;
+
+/**
+ * Keeps the UTF-8 of the text that a value was parsed from, unless it has many values, or something that
+ * JSON readers differ in: a name that is given twice, or a number above all.
+ *
+ * @param count counts the values of the text, as `values.ts` does; it may stop above the number that it gets
+ */
+export function keepWritten(
+  value: object,
+  bytes: Uint8Array,
+  count: (most: number) => number,
+): void {
+  const { values } = weigh(value, MAX_VALUES);
+  // A name that is given twice counts twice in the text.
+  if (values > MAX_VALUES || count(values) !== values) return;
   const copy = copyAsJson(value); // without infinite numbers, such as that of 1e400
   if (isSame(value, copy)) texts.set(value, { bytes, value: copy });
 }

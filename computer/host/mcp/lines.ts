@@ -18,7 +18,7 @@ import { isRecord } from "../../../protocol/names.ts";
 import { OBJECT } from "../../../shared/json/characters.ts";
 import { type Envelope, envelopeOf } from "../../../shared/json/envelope.ts";
 import { outlineOf } from "../../../shared/json/outline.ts";
-import { countValues, weigh } from "../../../shared/json/values.ts";
+import { countValues } from "../../../shared/json/values.ts";
 import { keepWritten } from "../../../shared/json/written.ts";
 import type { Line, LongLine } from "../../../shared/line_decoder.ts";
 
@@ -143,9 +143,6 @@ const BEHIND =
 /** Characters in which they are searched for. */
 const MAX_AROUND = 200;
 
-/** The most values of a result whose text is kept: to see that many are unchanged takes as long as writing them. */
-const MAX_KEPT_VALUES = 1_000;
-
 /** Keeps the text that the result of an answer was parsed from, which is sent on as it is where nothing changes it. */
 function keepResult(
   { result }: JSONRPCResultResponse,
@@ -155,12 +152,11 @@ function keepResult(
   const before = BEFORE.exec(text.slice(0, MAX_AROUND))?.[0].length;
   const behind = BEHIND.exec(text.slice(-MAX_AROUND))?.[0].length;
   if (before === undefined || behind === undefined) return;
-  // A name that is given twice counts twice in the text: readers differ in which of the two they take.
-  const { values } = weigh(result, MAX_KEPT_VALUES);
-  if (values > MAX_KEPT_VALUES) return;
-  const all = values + VALUES_AROUND;
-  if (countValues(text, all) !== all) return;
-  keepWritten(result, bytes.subarray(before, bytes.length - behind));
+  keepWritten(
+    result,
+    bytes.subarray(before, bytes.length - behind),
+    (most) => countValues(text, most + VALUES_AROUND) - VALUES_AROUND,
+  );
 }
 
 /** The values of an answer beside those of its result: three members. */

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { copyAsJson } from "../../../shared/json/copy.ts";
+import { countValues } from "../../../shared/json/values.ts";
 import {
   keepWritten,
   passWritten,
@@ -12,7 +13,7 @@ const bytes = new TextEncoder().encode("{}");
 /** A value as it was parsed, with its text. */
 function parsed(json: string): Record<string, unknown> {
   const value = JSON.parse(json);
-  keepWritten(value, bytes);
+  keepWritten(value, bytes, () => countValues(json));
   return value;
 }
 
@@ -66,6 +67,13 @@ Deno.test("a value that is changed anywhere, or its copy, has no text", () => {
 Deno.test("a value with a number above all has no text: readers of JSON differ in it", () => {
   assertEquals(writtenOf(parsed('{"a":[1e400]}')), undefined);
   assertEquals(writtenOf(parsed('{"a":[-0,1e20]}')), bytes);
+});
+
+Deno.test("a value with a name that is given twice has no text, nor has one of many values", () => {
+  assertEquals(writtenOf(parsed('{"a":1,"b":{"c":[],"c":[]}}')), undefined);
+  const list = (count: number) => `{"a":[${"0,".repeat(count - 3)}0]}`;
+  assertEquals(writtenOf(parsed(list(1_000))), bytes);
+  assertEquals(writtenOf(parsed(list(1_001))), undefined);
 });
 
 Deno.test("what is no object has no text, and gets none", () => {

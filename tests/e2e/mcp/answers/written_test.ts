@@ -1,8 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import type { ConnectionOptions } from "../../../../client/options.ts";
 import type { SmcpComputer } from "../../../../computer/mod.ts";
 import { DENO_ENV } from "../../../support/computer/mcp_servers.ts";
 import { startGateway } from "../../../support/mcp/gateway.ts";
+import { OFFICE } from "../../../support/office.ts";
+import { RawWebSocket } from "../../../support/wire/raw_websocket.ts";
 import {
   INITIALIZE,
   message,
@@ -24,10 +27,32 @@ const writer = (vrl?: string) => ({
   ...(vrl !== undefined && { vrl }),
 });
 
-/** Starts an office over MCP whose Computer has the writer; clients of all kinds call it. */
-async function startWriting(vrl?: string) {
-  const served = await startGateway({ servers: { w: writer(vrl) } });
-  const { url } = served;
+/** How the Computer connects. */
+const CONNECTIONS: Record<string, Partial<ConnectionOptions>> = {
+  "in the process": {},
+  "over a WebSocket": { transports: ["websocket"] },
+  "over polling": { transports: ["polling"] },
+};
+
+/** Starts an office over MCP whose Computer has the writer. */
+async function startWriting({ vrl, connection }: {
+  readonly vrl?: string;
+  readonly connection?: Partial<ConnectionOptions> | undefined;
+} = {}) {
+  const served = await startGateway({
+    servers: { w: writer(vrl) },
+    ...(connection && { computer: connection }),
+  });
+  const write = await writeBy(served.url, "pc__write");
+  return {
+    computer: served.computer as SmcpComputer,
+    write,
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+  };
+}
+
+/** Returns a function that calls a tool by clients of all kinds, and returns the text of each answer. */
+async function writeBy(url: URL, name: string) {
   const sessionOf = async (capabilities: string) => {
     const body = INITIALIZE.replace('"capabilities":{}', capabilities);
     const { headers } = await post(url, { body });
@@ -37,27 +62,19 @@ async function startWriting(vrl?: string) {
     await sessionOf('"capabilities":{}'),
     await sessionOf('"capabilities":{"elicitation":{}}'),
   ];
-  const params = (json: string) => ({
-    name: "pc__write",
-    arguments: { json },
-  });
-  return {
-    computer: served.computer as SmcpComputer,
-    /** Calls it by clients of all kinds; returns the text of each answer. */
-    async write(json: string): Promise<string[]> {
-      const body = message(7, "tools/call", params(json));
-      const answers = await Promise.all([
-        ...sessions.map((headers) => post(url, { body, headers })),
-        post(url, modernRequest("tools/call", params(json))),
-      ]);
-      for (const { status, headers, body } of answers) {
-        assertEquals(status, 200, body);
-        const length = new TextEncoder().encode(body).length;
-        assertEquals(headers["content-length"], `${length}`);
-      }
-      return answers.map(({ body }) => body);
-    },
-    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+  return async (json: string): Promise<string[]> => {
+    const params = { name, arguments: { json } };
+    const body = message(7, "tools/call", params);
+    const answers = await Promise.all([
+      ...sessions.map((headers) => post(url, { body, headers })),
+      post(url, modernRequest("tools/call", params)),
+    ]);
+    for (const { status, headers, body } of answers) {
+      assertEquals(status, 200, body);
+      const length = new TextEncoder().encode(body).length;
+      assertEquals(headers["content-length"], `${length}`);
+    }
+    return answers.map(({ body }) => body);
   };
 }
 
@@ -71,47 +88,98 @@ function resultIn(answer: string): Record<string, unknown> {
   return { ...result, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
 }
 
-Deno.test("a long result reaches clients of all kinds as its MCP server has written it", async () => {
-  await using writing = await startWriting();
-  const text = (length: number) => `"type": "text", "text":"${long(length)}"`;
-  const results = [
-    `{"content":[{${text(10_000)}}]}`,
-    `{"content":[{${text(1_000_000)}}]}`,
-    `{ "isError" : false, "content" : [ {${text(10_000)}} , {${text(42)}} ] }`,
-    `{"structuredContent":{"n":[1e2,1.50,-0],"é":"\\u00e9"},"content":[{${
-      text(10_000)
-    }}]}`,
-    `{"content":[{"data":"${
-      "QUJD".repeat(3_000)
-    }","type":"image","mimeType":"image/png"}]}`,
-  ];
-  for (const json of results) {
-    for (const answer of await writing.write(json)) {
+const block = `"type":"text","text":"${long(10_000)}"`;
+const content = JSON.parse(`[{${block}}]`);
+
+/** Results that JSON readers agree about. */
+const CLEAR: readonly string[] = [
+  `{"content":[{${block}}]}`,
+  `{"content":[{"type": "text", "text":"${long(1_000_000)}"}]}`,
+  `{ "isError" : false, "content" : [ {${block}} , {"type": "text", "text":"b"} ] }`,
+  `{"structuredContent":{"n":[1e2,1.50,-0],"é":"\\u00e9"},"content":[{${block}}]}`,
+  `{"content":[{"data":"${
+    "QUJD".repeat(3_000)
+  }","type":"image","mimeType":"image/png"}]}`,
+];
+
+/** Those that they do not, and what clients get. */
+const UNCLEAR: readonly (readonly [json: string, expected: object])[] = [
+  [`{"content":[],"content":[{${block}}]}`, { content }],
+  [
+    `{"content":[{${block}}],"structuredContent":{"n":1e400}}`,
+    { content, structuredContent: { n: null } },
+  ],
+];
+
+for (const [how, connection] of Object.entries(CONNECTIONS)) {
+  Deno.test(`a long result reaches clients of all kinds as its MCP server has written it, of a Computer ${how}`, async () => {
+    await using writing = await startWriting({ connection });
+    for (const json of CLEAR) {
+      for (const answer of await writing.write(json)) {
+        assert(answer.includes(json.slice(1)), answer.slice(0, 200));
+        assertEquals(resultIn(answer), JSON.parse(json));
+      }
+    }
+  });
+
+  Deno.test(`a result that the Computer or the office changes, or whose text is unclear, is written anew, of a Computer ${how}`, async () => {
+    await using writing = await startWriting({ connection });
+    const rows: [json: string, expected: object][] = [
+      ...UNCLEAR.map(([json, expected]): [string, object] => [json, expected]),
+      [`{"content":[{${block},"annotations":null}]}`, { content }],
+      [`{"content":[{${block},"meta":null}]}`, { content }],
+      [
+        `{"content":[{${block}}],"_meta":{"a":1}}`,
+        { content, _meta: { a: 1 } },
+      ],
+    ];
+    for (const [json, expected] of rows) {
+      for (const answer of await writing.write(json)) {
+        assert(!answer.includes(json.slice(1)), json.slice(-100));
+        assertEquals(resultIn(answer), expected, json.slice(-100));
+      }
+    }
+  });
+}
+
+/** Answers the requests to a Computer "raw" until its connection ends, calls with the text that they have. */
+async function answerRequests(raw: RawWebSocket): Promise<void> {
+  const tool = {
+    name: "write",
+    description: "",
+    params_schema: { type: "object" },
+    return_schema: null,
+  };
+  for (;;) {
+    const packet = await raw.text("42/smcp,");
+    const [, id, args] = /^42\/smcp,(\d+)(.*)$/.exec(packet) ?? [];
+    if (id === undefined) continue;
+    const [event, payload] = JSON.parse(String(args));
+    const answer = event === "client:tool_call"
+      ? payload.params.json
+      : event === "client:get_tools"
+      ? JSON.stringify({ tools: [tool], req_id: payload.req_id })
+      : '{"code":404,"message":"unknown"}';
+    raw.send(`43/smcp,${id}[${answer}]`);
+  }
+}
+
+Deno.test("a long result of a Computer that is not ours passes as it wrote it where readers of JSON agree, else anew", async () => {
+  await using served = await startGateway();
+  const { port } = new URL(served.office.url);
+  await using raw = await RawWebSocket.connect(Number(port));
+  const seat = { role: "computer", name: "raw", office_id: OFFICE };
+  raw.send(`42/smcp,0["server:join_office",${JSON.stringify(seat)}]`);
+  await raw.text("43/smcp,0[true");
+  answerRequests(raw).catch(() => {}); // its connection ends with the test
+  const write = await writeBy(served.url, "raw__write");
+  for (const json of CLEAR) {
+    for (const answer of await write(json)) {
       assert(answer.includes(json.slice(1)), answer.slice(0, 200));
-      assertEquals(resultIn(answer), JSON.parse(json));
     }
   }
-});
-
-Deno.test("a result that the Computer or the office changes, or whose text is unclear, is written anew", async () => {
-  await using writing = await startWriting();
-  const block = `"type":"text","text":"${long(10_000)}"`;
-  const [content] = JSON.parse(`[{${block}}]`);
-  const rows: [json: string, expected: object][] = [
-    [`{"content":[{${block},"annotations":null}]}`, { content: [content] }],
-    [`{"content":[{${block},"meta":null}]}`, { content: [content] }],
-    [`{"content":[],"content":[{${block}}]}`, { content: [content] }],
-    [
-      `{"content":[{${block}}],"_meta":{"a":1}}`,
-      { content: [content], _meta: { a: 1 } },
-    ],
-    [
-      `{"content":[{${block}}],"structuredContent":{"n":1e400}}`,
-      { content: [content], structuredContent: { n: null } },
-    ],
-  ];
-  for (const [json, expected] of rows) {
-    for (const answer of await writing.write(json)) {
+  for (const [json, expected] of UNCLEAR) {
+    for (const answer of await write(json)) {
       assert(!answer.includes(json.slice(1)), json.slice(-100));
       assertEquals(resultIn(answer), expected, json.slice(-100));
     }
@@ -132,7 +200,7 @@ Deno.test("what a listener of the Computer changes in a long result is changed f
 });
 
 Deno.test("a long result that a VRL program adds to is written anew", async () => {
-  await using writing = await startWriting('. = { "added": 1 }');
+  await using writing = await startWriting({ vrl: '. = { "added": 1 }' });
   const json = `{"content":[{"type":"text","text":"${long(10_000)}"}]}`;
   for (const answer of await writing.write(json)) {
     const { content, _meta } = resultIn(answer);

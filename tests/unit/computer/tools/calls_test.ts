@@ -28,7 +28,7 @@ import {
   resultMeta,
   type ToolCallReq,
 } from "../../../../protocol/mod.ts";
-import { keepWritten } from "../../../../shared/json/written.ts";
+import { keepWritten, writtenOf } from "../../../../shared/json/written.ts";
 
 const request = (over: Partial<ToolCallReq> = {}): ToolCallReq => ({
   agent: "planner",
@@ -321,7 +321,7 @@ Deno.test("runtimeErrorText() describes where a program failed, without its data
 /** A result as an MCP server has written it. */
 function writtenResult(json: string): CallToolResult {
   const result = JSON.parse(json);
-  keepWritten(result, new TextEncoder().encode(json));
+  keepWritten(result, new TextEncoder().encode(json), (most) => most);
   return result;
 }
 
@@ -339,6 +339,17 @@ Deno.test("measureResult() takes the size of a text as it was written, where it 
   }
   result.content.push({ type: "text", text: "changed" });
   assertEquals(measureResult(result).bytes, JSON.stringify(result).length);
+});
+
+Deno.test("measureResult() never lets a text be sent that is longer than the size that it returns", () => {
+  const json = `{"content":[],${" ".repeat(1_000)}"isError":false}`;
+  const result = writtenResult(json);
+  for (const most of [undefined, 7_000, 6_000, 1_000]) {
+    const measured = measureResult(result, most);
+    const { length = 0 } = writtenOf(measured.result) ?? {};
+    assert(length <= measured.bytes, `at most ${most}`);
+    assertEquals(length > 0, most !== 6_000 && most !== 1_000);
+  }
 });
 
 Deno.test("CallTable answers a repeated request from a text as it was written", async () => {
