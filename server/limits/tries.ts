@@ -16,15 +16,23 @@ const MINUTE_MS = 60_000;
 /** The most addresses that are known at a time; then the oldest is forgotten. */
 const MAX_ADDRESSES = 10_000;
 
-/** Counts by address, for a minute. */
+/** Counts by address, for a minute, which begins with the first try after the one before. */
 export class Tries<Kind extends string> {
   readonly #most: Readonly<Record<Kind, number>>;
-  #minute = 0;
+  readonly #now: () => number;
+  #ends = -Infinity;
   readonly #counts = new Map<string, number>();
 
-  /** @param most what is counted, with the most of it in a minute */
-  constructor(most: Readonly<Record<Kind, number>>) {
+  /**
+   * @param most what is counted, with the most of it in a minute
+   * @param now milliseconds of a monotonic clock
+   */
+  constructor(
+    most: Readonly<Record<Kind, number>>,
+    now: () => number = () => performance.now(),
+  ) {
     this.#most = most;
+    this.#now = now;
   }
 
   /** Whether an address has had all of its tries. */
@@ -74,9 +82,9 @@ export class Tries<Kind extends string> {
   }
 
   #turn(): void {
-    const minute = Math.floor(Date.now() / MINUTE_MS);
-    if (minute === this.#minute) return;
-    this.#minute = minute;
+    const now = this.#now();
+    if (now < this.#ends) return;
+    this.#ends = now + MINUTE_MS;
     this.#counts.clear();
   }
 }

@@ -9,6 +9,7 @@ import {
   RequestRates,
   resolveLimits,
 } from "../../../server/limits/limits.ts";
+import { Tries } from "../../../server/limits/tries.ts";
 import {
   AddressCount,
   DescriptorBudget,
@@ -400,4 +401,17 @@ Deno.test("SocketSlots.take() limits the connections in total and per address, u
   const few = new SocketSlots({ limiter, proxies: 0 }, descriptors);
   assertEquals(statusOf(few.take("a")), "taken");
   assertEquals(statusOf(few.take("b")), [503, "5"]);
+});
+
+Deno.test("Tries of an address are counted for a minute from the first one, wherever in a minute of the day that is", () => {
+  for (const start of [0, 59_999, 90_000.5]) {
+    let now = start;
+    const tries = new Tries({ key: 2 }, () => now);
+    tries.count("key", "10.0.0.1");
+    now = start + 59_999;
+    tries.count("key", "10.0.0.1");
+    assertEquals(tries.isExceeded("key", "10.0.0.1"), true, `from ${start}`);
+    now = start + 60_000;
+    assertEquals(tries.isExceeded("key", "10.0.0.1"), false, `from ${start}`);
+  }
 });
