@@ -1,6 +1,6 @@
 /**
  * A plugin of `deno lint` that separates the layers: which files may import which, where the `Deno`
- * global and `using` may be used, where the names of events are written, where versions of the
+ * global and `using` may be used, that nothing changes the environment of its process, where the names of events are written, where versions of the
  * protocol are compared, and where commands print. The rules themselves are in `layering_rules.ts`,
  * `version_rules.ts` and `print_rules.ts`; this file applies them to the syntax tree.
  *
@@ -9,6 +9,7 @@
 import {
   type Fault,
   judgeDenoGlobal,
+  judgeEnvironment,
   judgeImport,
   judgeText,
   judgeUsing,
@@ -56,6 +57,17 @@ const imports = rule((file, report) => ({
 const denoGlobal = rule((file, report) => ({
   "Identifier[name='Deno']"(node: Deno.lint.Node) {
     report(node, judgeDenoGlobal(file));
+  },
+}));
+
+/** `Deno.env.set()` and `Deno.env.delete()`. */
+const environment = rule((file, report) => ({
+  MemberExpression({ object, property, parent }) {
+    const isOfDeno = object.type === "MemberExpression" &&
+      nameOf(object.object) === "Deno" && nameOf(object.property) === "env";
+    if (isOfDeno && /^(set|delete)$/.test(nameOf(property))) {
+      report(parent, judgeEnvironment(file));
+    }
   },
 }));
 
@@ -193,6 +205,7 @@ const plugin: Deno.lint.Plugin = {
     imports,
     printing,
     "deno-global": denoGlobal,
+    environment,
     using,
     "event-names": eventNames,
     versions,

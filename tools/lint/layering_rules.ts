@@ -191,6 +191,15 @@ export function judgeDenoGlobal(file: string): Fault | undefined {
   };
 }
 
+/** Checks a change of the environment. */
+export function judgeEnvironment(file: string): Fault {
+  return {
+    message:
+      `${file} changes the environment of its process, which tests share that run at the same time`,
+    hint: "Start a process of its own, with that environment",
+  };
+}
+
 /** Checks a `using` declaration, which the npm tarball would contain unchanged, also for Node 22. */
 export function judgeUsing(file: string): Fault | undefined {
   if (roomOf(file) === undefined) return undefined;

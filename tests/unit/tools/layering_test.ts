@@ -277,6 +277,17 @@ Deno.test("layering lets commands ask what a terminal is, and some hand it over;
   }
 });
 
+Deno.test("layering forbids to change the environment, which tests share", () => {
+  for (
+    const source of ['Deno.env.set("A", "b");', 'Deno.env?.delete("A");']
+  ) {
+    const found = faults("tests/a_test.ts", source);
+    assertEquals(found, ["layering/environment 1"], source);
+  }
+  const reads = 'Deno.env.get("A"); Deno.env.toObject(); new Map().set(1, 2);';
+  assertEquals(faults("tests/a_test.ts", reads), []);
+});
+
 const COMPARED = ["layering/versions 1"];
 
 Deno.test("layering forbids to compare a version of the protocol outside of protocol/ and the gate", () => {

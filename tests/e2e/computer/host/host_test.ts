@@ -5,10 +5,13 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { connectMcp } from "../../../../computer/host/mcp/connect.ts";
 import type { ServerSettings } from "../../../../computer/mod.ts";
+import { start } from "../../../support/child.ts";
 import { startComputer } from "../../../support/computer/computer.ts";
 import { configFile } from "../../../support/computer/config_file.ts";
+import type { Surroundings } from "../../../support/computer/environment_host.ts";
 import {
   hostOf,
   ONCE,
@@ -166,54 +169,47 @@ Deno.test("entries of a tool list that are invalid, or too deep for any answer, 
   assertEquals(problems.length, 6);
 });
 
+const ENVIRONMENT_HOST = fileURLToPath(
+  new URL("../../../support/computer/environment_host.ts", import.meta.url),
+);
+
 Deno.test("a stdio server gets the MCP SDK's default environment, variables for authorities and proxies, its own env and its cwd, nothing else", async () => {
   await using folder = await scratch();
   const cwd = await Deno.realPath(folder.path);
-  // The environment is that of all tests at a time: no command of theirs may take another way.
-  const no_proxy = [Deno.env.get("no_proxy"), "inside.example"].filter(Boolean)
-    .join();
-  const variables = {
-    PIP_CERT: "/etc/ssl/own.pem",
-    no_proxy,
-    SMCP_TEST_SECRET: "s3cret",
+  const only = ["environment", "directory"];
+  const { env } = fixture().server_parameters;
+  const servers = {
+    plain: fixture({ only }),
+    own: started(only, {
+      env: { ...env, PIP_CERT: "/own.pem", GIVEN: "yes" },
+      cwd,
+    }),
+    alone: started(only, { inherit_env: false }),
   };
-  const before = Object.keys(variables).map((name) =>
-    [name, Deno.env.get(name)] as const
+  const args = ["run", "-A", "--quiet", ENVIRONMENT_HOST];
+  await using host = start(
+    Deno.execPath(),
+    [...args, JSON.stringify(servers)],
+    {
+      env: {
+        PIP_CERT: "/etc/ssl/own.pem",
+        no_proxy: "inside.example",
+        SMCP_TEST_SECRET: "s3cret",
+      },
+    },
   );
-  for (const [name, value] of Object.entries(variables)) {
-    Deno.env.set(name, value);
-  }
-  try {
-    const only = ["environment", "directory"];
-    const { env } = fixture().server_parameters;
-    await using host = await startHost({
-      plain: fixture({ only }),
-      own: started(only, {
-        env: { ...env, PIP_CERT: "/own.pem", GIVEN: "yes" },
-        cwd,
-      }),
-      alone: started(only, { inherit_env: false }),
-    });
-    const seen = async (server: string) => {
-      const all = JSON.parse(await textOf(host, server, "environment"));
-      assertEquals(all.PATH, Deno.env.get("PATH"));
-      return [all.PIP_CERT, all.no_proxy, all.GIVEN, all.SMCP_TEST_SECRET];
-    };
-    assertEquals(await seen("plain"), [
-      "/etc/ssl/own.pem",
-      no_proxy,
-      undefined,
-      undefined,
-    ]);
-    assertEquals(await seen("own"), ["/own.pem", no_proxy, "yes", undefined]);
-    assertEquals(await seen("alone"), Array(4).fill(undefined));
-    assertEquals(await textOf(host, "own", "directory"), cwd);
-  } finally {
-    for (const [name, value] of before) {
-      if (value === undefined) Deno.env.delete(name);
-      else Deno.env.set(name, value);
-    }
-  }
+  assertEquals((await host.status).code, 0, host.errors.join("\n"));
+  const seen: Record<string, Surroundings> = JSON.parse(host.out.join("\n"));
+  const own = Object.entries(seen).map(([name, { environment: all }]) => {
+    assertEquals(all.PATH, Deno.env.get("PATH"));
+    return [name, all.PIP_CERT, all.no_proxy, all.GIVEN, all.SMCP_TEST_SECRET];
+  });
+  assertEquals(own, [
+    ["plain", "/etc/ssl/own.pem", "inside.example", undefined, undefined],
+    ["own", "/own.pem", "inside.example", "yes", undefined],
+    ["alone", ...Array(4).fill(undefined)],
+  ]);
+  assertEquals(seen.own?.directory, cwd);
 });
 
 Deno.test("the credentials of a proxy are in no output of a run and in no configuration that an Agent sees", async () => {

@@ -267,8 +267,6 @@ Object.assign(globalThis, {
     },
     env: {
       get: (name: string) => process.env[name],
-      set: (name: string, value: string) => void (process.env[name] = value),
-      delete: (name: string) => void delete process.env[name],
       toObject: environment,
     },
     errors: {
