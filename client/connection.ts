@@ -70,6 +70,8 @@ export class Connection implements AsyncDisposable {
   /** Opens the route through a proxy, and chooses a version that the Server accepts, where they are not given. */
   #prepare: (() => Promise<void>) | undefined;
   #wire: Wire | undefined;
+  /** The last one, which may still be closing. */
+  #past: Wire | undefined;
   /** Of the requests in flight. */
   readonly #deadlines = new Deadlines(true);
   #state: ConnectionState = "idle";
@@ -343,12 +345,7 @@ export class Connection implements AsyncDisposable {
    */
   close(): Promise<void> {
     this.#closed.abort();
-    if (this.#wire !== undefined && this.#state !== "closed") {
-      this.#closing = this.#leaveAndClose(this.#wire)
-        .finally(() => this.#closing = undefined);
-    }
-    this.#state = "closed";
-    return this.#closing ?? Promise.resolve();
+    return this.#closing ??= this.#leaveAndClose();
   }
 
   /** The same as `close`. */
@@ -356,15 +353,15 @@ export class Connection implements AsyncDisposable {
     return this.close();
   }
 
-  async #leaveAndClose(wire: Wire): Promise<void> {
+  async #leaveAndClose(): Promise<void> {
     this.#state = "closed";
     // Leave first: the Server may notice the end of the connection, and release the seat, only later.
-    if (wire.isOpen && this.#membership.mayBeSeated) {
+    if (this.#wire?.isOpen && this.#membership.mayBeSeated) {
       await this.#membership.leave(CLOSE_TIMEOUT_MS)
         .catch(() => {}); // the connection ends anyway
     }
     this.#end("closed by this client");
-    await wire.whenClosed();
+    await this.#past?.whenClosed();
   }
 
   #offline(): ConnectionError {
@@ -492,6 +489,7 @@ export class Connection implements AsyncDisposable {
     this.#membership.forget();
     this.#retry.reset();
     wire.close();
+    this.#past = wire;
     this.#deadlines.end();
     this.#events.emit("disconnected", { reason, reconnecting: false });
   }

@@ -13,7 +13,6 @@ import {
 } from "../../../server/mod.ts";
 import { captureLog } from "../../support/log_capture.ts";
 import { startServerCommand } from "../../support/server/server_command.ts";
-import { pollingEnds } from "../../support/wire/polling_ends.ts";
 import { connectRaw, joinRaw } from "../../support/wire/raw_client.ts";
 
 const AGENT_KEY = "agent-key-0123456789";
@@ -40,7 +39,6 @@ const expiredToken = (secret: string) =>
 const WEBSOCKET: ["websocket"] = ["websocket"];
 
 Deno.test("an API key in a header, as auth.api_key or as auth.token admits a client over each transport (protocol §10)", async () => {
-  await using _last = pollingEnds();
   await using server = createSmcpServer({ authenticator: keys() });
   const { url } = await server.listen();
   const places: Partial<SmcpAgentOptions>[] = [
@@ -113,7 +111,6 @@ Deno.test("any invalid credentials are refused with the same 401 (protocol §10)
 });
 
 Deno.test("a client that is refused with 401 rejects with it, and does not retry (protocol §10)", async () => {
-  await using _last = pollingEnds();
   await using server = createSmcpServer({ authenticator: keys() });
   const { url } = await server.listen();
   const headers = { "x-api-key": "no" };
@@ -125,7 +122,6 @@ Deno.test("a client that is refused with 401 rejects with it, and does not retry
 
 for (const transport of ["polling", "websocket"] as const) {
   Deno.test(`a session ends when its credentials expire, and its client reconnects with new ones over ${transport} (protocol §10)`, async () => {
-    await using _last = pollingEnds();
     using log = captureLog();
     const lives = [500, Infinity]; // milliseconds
     const authenticator: Authenticator = {
@@ -158,7 +154,6 @@ for (const transport of ["polling", "websocket"] as const) {
 }
 
 Deno.test("an authenticator gets headers, auth and address; its own failure is not a 401", async () => {
-  await using _last = pollingEnds();
   const seen: unknown[] = [];
   let fails = true;
   const authenticator: Authenticator = {

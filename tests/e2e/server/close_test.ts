@@ -9,7 +9,6 @@ import { ANY_REQUEST } from "../../support/any_request.ts";
 import { scriptedComputer } from "../../support/office.ts";
 import { operate } from "../../support/server/operator_client.ts";
 import { startProxy } from "../../support/proxy.ts";
-import { pollingEnds } from "../../support/wire/polling_ends.ts";
 import { connectRaw, joinRaw, rawPair } from "../../support/wire/raw_client.ts";
 import { RawPolling } from "../../support/wire/raw_polling.ts";
 import { rawHttp, upgradeHead } from "../../support/wire/raw_http.ts";
@@ -168,7 +167,6 @@ async function pair(url: string, transports: ("polling" | "websocket")[]) {
 
 for (const transports of [["websocket"], ["polling", "websocket"]] as const) {
   Deno.test(`restarts over ${transports}: pending calls finish, clients rejoin by themselves, every request is answered (protocol §5, §9)`, async () => {
-    await using _last = pollingEnds();
     const authenticator = apiKeys([{ id: "all", key: API_KEY }]);
     let server = createSmcpServer({ authenticator });
     await using proxy = await startProxy((await server.listen()).url);

@@ -60,7 +60,6 @@ export function startFetchServer(
     async [Symbol.asyncDispose]() {
       await smcp.close({ graceMs: 0 });
       await served[Symbol.asyncDispose]();
-      await clientsEnd();
     },
   };
 }

@@ -11,7 +11,6 @@ import { ANY_REQUEST } from "../../../support/any_request.ts";
 import { modulesOf } from "../../../support/modules.ts";
 import { startFetchServer } from "../../../support/server/fetch_server.ts";
 import { memoryHeld } from "../../../support/server/memory.ts";
-import { pollingEnds } from "../../../support/wire/polling_ends.ts";
 import {
   connectRaw,
   joinRaw,
@@ -40,7 +39,6 @@ const WAYS = [["websocket"], ["polling", "websocket"], ["polling"]] as const;
 
 for (const transports of WAYS) {
   Deno.test(`${CLIENTS} clients at once join over ${transports.join(" and then ")}, and are found`, async () => {
-    await using _ends = pollingEnds();
     await using server = startFetchServer();
     await using stack = new AsyncDisposableStack();
     const to = { url: server.url, transports: [...transports] };

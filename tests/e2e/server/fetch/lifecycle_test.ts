@@ -3,7 +3,6 @@ import { ANY_REQUEST } from "../../../support/any_request.ts";
 import { start } from "../../../support/child.ts";
 import { Bus } from "../../../support/cluster/bus.ts";
 import { startFetchServer } from "../../../support/server/fetch_server.ts";
-import { pollingEnds } from "../../../support/wire/polling_ends.ts";
 import {
   joinRaw,
   RawClient,
@@ -21,7 +20,6 @@ const HANDSHAKE = "/smcp/?EIO=4&transport=polling&a2c_version=0.2.0";
 
 for (const transport of ["websocket", "polling"] as const) {
   Deno.test(`close() lets calls end over ${transport}, refuses new ones, and disconnects clients so that they reconnect`, async () => {
-    await using _ends = pollingEnds();
     await using server = startFetchServer();
     await using pending = await pendingCall(server.url, {
       transports: [transport],
