@@ -72,6 +72,7 @@ export const fetchByTheApp: typeof fetch = (input, init = {}) =>
 export function modernRequest(
   method: string,
   params: Readonly<Record<string, unknown>> = {},
+  id = 1,
 ): Required<Pick<Posting, "headers" | "body">> {
   const name = params.name ?? params.uri;
   return {
@@ -80,7 +81,7 @@ export function modernRequest(
       "mcp-method": method,
       ...(typeof name === "string" && { "mcp-name": name }),
     },
-    body: message(1, method, {
+    body: message(id, method, {
       ...params,
       _meta: {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
