@@ -20,16 +20,16 @@ const MAX_ADDRESSES = 10_000;
 export class Tries<Kind extends string> {
   readonly #most: Readonly<Record<Kind, number>>;
   readonly #now: () => number;
-  #ends = -Infinity;
+  #began = -Infinity;
   readonly #counts = new Map<string, number>();
 
   /**
    * @param most what is counted, with the most of it in a minute
-   * @param now milliseconds of a monotonic clock
+   * @param now milliseconds of a clock, which may be set back
    */
   constructor(
     most: Readonly<Record<Kind, number>>,
-    now: () => number = () => performance.now(),
+    now: () => number = () => Date.now(),
   ) {
     this.#most = most;
     this.#now = now;
@@ -83,8 +83,8 @@ export class Tries<Kind extends string> {
 
   #turn(): void {
     const now = this.#now();
-    if (now < this.#ends) return;
-    this.#ends = now + MINUTE_MS;
+    if (now >= this.#began && now < this.#began + MINUTE_MS) return;
+    this.#began = now;
     this.#counts.clear();
   }
 }

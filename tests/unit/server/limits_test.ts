@@ -413,5 +413,9 @@ Deno.test("Tries of an address are counted for a minute from the first one, wher
     assertEquals(tries.isExceeded("key", "10.0.0.1"), true, `from ${start}`);
     now = start + 60_000;
     assertEquals(tries.isExceeded("key", "10.0.0.1"), false, `from ${start}`);
+    tries.count("key", "10.0.0.1");
+    now -= 3_600_000;
+    tries.count("key", "10.0.0.1");
+    assertEquals(tries.isExceeded("key", "10.0.0.1"), false, "set back");
   }
 });
