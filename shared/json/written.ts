@@ -26,9 +26,15 @@ export const MIN_WRITTEN_BYTES = 2 ** 13;
 /** The most values of what has its text kept: to see that many are unchanged takes as long as writing them. */
 const MAX_VALUES = 1_000;
 
+/** Characters of a number that a Server's scanner leaves to a parser, which takes far less of a packet. */
+const LONG_NUMBER = 64;
+
+/** How many of its digits are in a row at least: of its characters, four may be others. */
+const DIGITS_IN_ROW = 20;
+
 /**
  * Keeps the UTF-8 of the text that a value was parsed from, unless it has many values, or something that
- * JSON readers differ in: a name that is given twice, or a number above all.
+ * JSON readers differ in: a name that is given twice, a number above all, or one of very many digits.
  *
  * @param count counts the values of the text, as `values.ts` does; it may stop above the number that it gets
  */
@@ -40,9 +46,36 @@ export function keepWritten(
   const { values } = weigh(value, MAX_VALUES);
   // A name that is given twice counts twice in the text.
   if (values > MAX_VALUES || count(values) !== values) return;
+  if (hasLongNumber(bytes)) return;
   const copy = copyAsJson(value); // without infinite numbers, such as that of 1e400
   if (isSame(value, copy)) texts.set(value, { bytes, value: copy });
 }
+
+/** Whether a text has a number of many characters; it may be one within a text, too. */
+function hasLongNumber(bytes: Uint8Array): boolean {
+  const { length } = bytes;
+  for (let at = 0; at < length; at += DIGITS_IN_ROW) {
+    const byte = bytes[at]!;
+    if (byte < ZERO || byte > NINE) continue;
+    let start = at;
+    while (start > 0 && isOfNumber(bytes[start - 1]!)) {
+      if (at - --start >= LONG_NUMBER) return true;
+    }
+    let end = at + 1;
+    while (end < length && isOfNumber(bytes[end]!)) {
+      if (++end - start >= LONG_NUMBER) return true;
+    }
+  }
+  return false;
+}
+
+const ZERO = 0x30;
+const NINE = 0x39;
+
+/** Whether a byte is a digit, or one of `.+-eE`. */
+const isOfNumber = (byte: number): boolean =>
+  byte >= ZERO && byte <= NINE || byte === 0x2e || byte === 0x2b ||
+  byte === 0x2d || (byte | 0x20) === 0x65;
 
 /** Lets a value that was made of another one have its text, if it is the same. */
 export function passWritten(from: unknown, to: unknown): void {

@@ -76,6 +76,33 @@ Deno.test("a value with a name that is given twice has no text, nor has one of m
   assertEquals(writtenOf(parsed(list(1_001))), undefined);
 });
 
+Deno.test("a value with a number of 64 characters or more has no text: a Server takes less of a packet with one", () => {
+  const keeps = (json: string) => {
+    const value = JSON.parse(json);
+    const bytes = new TextEncoder().encode(json);
+    keepWritten(value, bytes, () => countValues(json));
+    return writtenOf(value) !== undefined;
+  };
+  const zeros = (count: number) => "0".repeat(count);
+  for (let before = 0; before < 64; before++) {
+    const list = (number: string) => `{"a":[${" ".repeat(before)}${number},1]}`;
+    for (
+      const number of [
+        (length: number) => `1${zeros(length - 1)}`,
+        (length: number) => `-0.${zeros(length - 4)}1`,
+        (length: number) =>
+          `-1${zeros(18)}.${zeros(20)}E-${zeros(length - 43)}`,
+      ]
+    ) {
+      assertEquals(keeps(list(number(63))), true, list(number(63)));
+      assertEquals(keeps(list(number(64))), false, list(number(64)));
+      assertEquals(keeps(list(number(200))), false);
+    }
+  }
+  const line = `1${"-".repeat(62)} ${"-".repeat(1_000)} ${"1.5,".repeat(100)}`;
+  assertEquals(keeps(JSON.stringify({ line })), true);
+});
+
 Deno.test("what is no object has no text, and gets none", () => {
   for (const value of [undefined, null, "text", 1]) {
     passWritten(value, {});

@@ -142,6 +142,19 @@ for (const [how, connection] of Object.entries(CONNECTIONS)) {
   });
 }
 
+Deno.test("a long result with a number of very many digits reaches clients, and its Computer stays in the office", async () => {
+  const connection = CONNECTIONS["over a WebSocket"];
+  await using writing = await startWriting({ connection });
+  const numbers = [...Array(100).fill(1), 2n ** 256n].join();
+  const text = "x".repeat(1_100_000);
+  const json =
+    `{"content":[{"type":"text","text":"${text}"}],"structuredContent":{"n":[${numbers}]}}`;
+  for (const answer of await writing.write(json)) {
+    const { structuredContent } = resultIn(answer);
+    assertEquals(structuredContent, JSON.parse(json).structuredContent);
+  }
+});
+
 /** Answers the requests to a Computer "raw" until its connection ends, calls with the text that they have. */
 async function answerRequests(raw: RawWebSocket): Promise<void> {
   const tool = {
