@@ -91,11 +91,17 @@ export class QuickAnswer {
   /**
    * Sends the result, and ends; a long one as its MCP server has written it, where nothing has changed it.
    *
-   * @param added further members of it
+   * @param added further members of it, which replace those of the same name
    */
   send(result: object, added: object = {}): void {
     if (this.isOver) return;
-    const written = this.#outgoing.headersSent ? undefined : writtenOf(result);
+    // In its text, they would be given twice.
+    const isTwice = Object.keys(added).some((name) =>
+      Object.hasOwn(result, name)
+    );
+    const written = isTwice || this.#outgoing.headersSent
+      ? undefined
+      : writtenOf(result);
     if (written === undefined) {
       const whole = { ...result, ...added };
       return this.#answer({ result: whole, jsonrpc: "2.0", id: this.#id });

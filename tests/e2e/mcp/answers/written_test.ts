@@ -197,6 +197,16 @@ Deno.test("a long result of a Computer that is not ours passes as it wrote it wh
       assertEquals(resultIn(answer), expected, json.slice(-100));
     }
   }
+  for (const meta of ['"_meta":{"a":1}', '"\\u005fmeta":{"a":1}']) {
+    const json = `{${meta},"content":[{${block}}]}`;
+    const answers = await write(json);
+    for (const answer of answers) {
+      assertEquals(resultIn(answer), JSON.parse(json), answer.slice(0, 200));
+    }
+    const { _meta } = JSON.parse(String(answers.at(-1))).result;
+    const names = ["a", "io.modelcontextprotocol/serverInfo"];
+    assertEquals(Object.keys(_meta).sort(), names, "none is given twice");
+  }
 });
 
 Deno.test("what a listener of the Computer changes in a long result is changed for clients, too", async () => {
