@@ -26,6 +26,10 @@ export const MIN_WRITTEN_BYTES = 2 ** 13;
 /** The most values of what has its text kept: to see that many are unchanged takes as long as writing them. */
 const MAX_VALUES = 1_000;
 
+/** Bytes of a text that a letter may take, such as the one of `\u0041`, and those of a value and the space around it. */
+const MAX_LETTER_BYTES = 6;
+const MAX_VALUE_BYTES = 2 ** 8;
+
 /** Characters of a number that a Server's scanner leaves to a parser, which takes far less of a packet. */
 const LONG_NUMBER = 64;
 
@@ -33,8 +37,9 @@ const LONG_NUMBER = 64;
 const DIGITS_IN_ROW = 20;
 
 /**
- * Keeps the UTF-8 of the text that a value was parsed from, unless it has many values, or something that
- * JSON readers differ in: a name that is given twice, a number above all, or one of very many digits.
+ * Keeps the UTF-8 of the text that a value was parsed from, unless it has many values, or is mostly space,
+ * or has something that JSON readers differ in: a name that is given twice, a number above all, or one of very
+ * many digits.
  *
  * @param count counts the values of the text, as `values.ts` does; it may stop above the number that it gets
  */
@@ -43,10 +48,12 @@ export function keepWritten(
   bytes: Uint8Array,
   count: (most: number) => number,
 ): void {
-  const { values } = weigh(value, MAX_VALUES);
+  const { values, letters } = weigh(value, MAX_VALUES);
   // A name that is given twice counts twice in the text.
   if (values > MAX_VALUES || count(values) !== values) return;
-  if (hasLongNumber(bytes)) return;
+  // Whoever keeps a small value must not keep megabytes of space with it.
+  const most = letters * MAX_LETTER_BYTES + values * MAX_VALUE_BYTES;
+  if (bytes.length > most || hasLongNumber(bytes)) return;
   const copy = copyAsJson(value); // without infinite numbers, such as that of 1e400
   if (isSame(value, copy)) texts.set(value, { bytes, value: copy });
 }

@@ -17,6 +17,14 @@ function parsed(json: string): Record<string, unknown> {
   return value;
 }
 
+/** Whether the text of a value is kept. */
+function keeps(json: string): boolean {
+  const value = JSON.parse(json);
+  const bytes = new TextEncoder().encode(json);
+  keepWritten(value, bytes, () => countValues(json));
+  return writtenOf(value) !== undefined;
+}
+
 /** Every list and object in a value, the value included. */
 function containers(value: unknown): object[] {
   if (typeof value !== "object" || value === null) return [];
@@ -77,12 +85,6 @@ Deno.test("a value with a name that is given twice has no text, nor has one of m
 });
 
 Deno.test("a value with a number of 64 characters or more has no text: a Server takes less of a packet with one", () => {
-  const keeps = (json: string) => {
-    const value = JSON.parse(json);
-    const bytes = new TextEncoder().encode(json);
-    keepWritten(value, bytes, () => countValues(json));
-    return writtenOf(value) !== undefined;
-  };
   const zeros = (count: number) => "0".repeat(count);
   for (let before = 0; before < 64; before++) {
     const list = (number: string) => `{"a":[${" ".repeat(before)}${number},1]}`;
@@ -101,6 +103,16 @@ Deno.test("a value with a number of 64 characters or more has no text: a Server 
   }
   const line = `1${"-".repeat(62)} ${"-".repeat(1_000)} ${"1.5,".repeat(100)}`;
   assertEquals(keeps(JSON.stringify({ line })), true);
+});
+
+Deno.test("a value whose text is mostly space has none: whoever keeps the value would keep that, too", () => {
+  const spaced = (spaces: number) => `{"a":[1,"b"]${" ".repeat(spaces)}}`;
+  assertEquals([100, 2_000, 1_000_000].map(spaced).map(keeps), [
+    true,
+    false,
+    false,
+  ]);
+  assertEquals(keeps(`{"a":"${"\\u0041".repeat(100_000)}"}`), true);
 });
 
 Deno.test("what is no object has no text, and gets none", () => {
