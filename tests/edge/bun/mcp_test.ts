@@ -1,5 +1,6 @@
 /**
- * The end-to-end suites of MCP in Bun; a file of their own, so that they run beside those of the members.
+ * The end-to-end suites of MCP in Bun; a file of their own, so that they run beside those of the members: part
+ * of `test:bun` alone. In the continuous integration MCP clients reach Bun in the test of the npm package.
  *
  * @module
  */
