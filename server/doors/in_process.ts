@@ -289,11 +289,7 @@ function keepText(answer: Payload, value: unknown): void {
   const json = answer.json();
   if (json === undefined) return;
   // A copy, since buffers of the wire are freed when they were sent.
-  const bytes = Uint8Array.prototype.slice.call(
-    json.bytes,
-    json.start,
-    json.end,
-  );
+  const bytes = new Uint8Array(json.bytes.subarray(json.start, json.end));
   keepWritten(Object(value), bytes, () => values);
 }
 

@@ -19,20 +19,12 @@ const MAX_ADDRESSES = 10_000;
 /** Counts by address, for a minute, which begins with the first try after the one before. */
 export class Tries<Kind extends string> {
   readonly #most: Readonly<Record<Kind, number>>;
-  readonly #now: () => number;
   #began = -Infinity;
   readonly #counts = new Map<string, number>();
 
-  /**
-   * @param most what is counted, with the most of it in a minute
-   * @param now milliseconds of a clock, which may be set back
-   */
-  constructor(
-    most: Readonly<Record<Kind, number>>,
-    now: () => number = () => Date.now(),
-  ) {
+  /** @param most what is counted, with the most of it in a minute */
+  constructor(most: Readonly<Record<Kind, number>>) {
     this.#most = most;
-    this.#now = now;
   }
 
   /** Whether an address has had all of its tries. */
@@ -82,7 +74,7 @@ export class Tries<Kind extends string> {
   }
 
   #turn(): void {
-    const now = this.#now();
+    const now = Date.now(); // which may be set back
     if (now >= this.#began && now < this.#began + MINUTE_MS) return;
     this.#began = now;
     this.#counts.clear();

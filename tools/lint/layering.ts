@@ -1,8 +1,9 @@
 /**
  * A plugin of `deno lint` that separates the layers: which files may import which, where the `Deno`
- * global and `using` may be used, that nothing changes the environment of its process, where the names of events are written, where versions of the
- * protocol are compared, and where commands print. The rules themselves are in `layering_rules.ts`,
- * `version_rules.ts` and `print_rules.ts`; this file applies them to the syntax tree.
+ * global and `using` may be used, that nothing changes the environment of its process, where the names
+ * of events are written, where versions of the protocol are compared, and where commands print. The rules
+ * themselves are in `layering_rules.ts`, `version_rules.ts` and `print_rules.ts`; this file applies them to
+ * the syntax tree.
  *
  * @module
  */
